@@ -1,0 +1,45 @@
+export { isHoldfastError, HoldfastError } from './kernel/error.ts';
+export type { ErrorCode, ErrorDetails } from './kernel/error-codes.ts';
+export type { OptionProblem } from './kernel/check-options.ts';
+export type { Effects, Instant, Sleep } from './kernel/effects.ts';
+export { idempotencyKey, parseIdempotencyKey } from './kernel/idempotency-key.ts';
+export type { LogFields, Logger } from './kernel/log.ts';
+export { createSleep, type WaitClock } from './kernel/sleep.ts';
+export type { SchemaIssue, SchemaResult, StandardSchema } from './kernel/standard-schema.ts';
+export { jsonLogger } from './system/json-logger.ts';
+export { systemEffects } from './system/effects.ts';
+
+export type { Attemptable, AttemptContext } from './retry/attempt.ts';
+export {
+  createClassifier,
+  eventHandlerClassifier,
+  serviceCallClassifier,
+  streamClassifier,
+} from './retry/classifier.ts';
+export { retryBudget, type RetryBudget } from './retry/budget.ts';
+export { countRetries, type RetryCounters } from './retry/count-retries.ts';
+export { decide, type Decision, type StopReason } from './retry/decide.ts';
+export { describeEnvelope, envelope, type Envelope, type PlannedWait } from './retry/envelope.ts';
+export type { Classifier, Classify, Failure, FailureKind, RefusalReason } from './retry/failure.ts';
+export type { Hint } from './retry/hint.ts';
+export { logRetries } from './retry/log-retries.ts';
+export { consumer, eventHandler, llmProvider, llmProviderElapsed, serviceCall, webhookDelivery } from './retry/policies.ts';
+export { policy, type HintRule, type Policy, type PolicyOptions } from './retry/policy.ts';
+export type { RetryEvent, RetryObserver } from './retry/retry-event.ts';
+export type { RetryOptions } from './retry/retry-options.ts';
+export {
+  constant,
+  exponential,
+  expression,
+  scheduleOf,
+  steps,
+  type Draw,
+  type Jitter,
+  type Schedule,
+  type ScheduleSpec,
+} from './retry/schedule.ts';
+export { initialState, resume, type RetryState } from './retry/state.ts';
+export { retryStrategy, type RetryStrategy } from './retry/strategy.ts';
+export { TerminalHandlerError } from './retry/terminal-handler-error.ts';
+export { traceRetries } from './retry/trace-retries.ts';
+export { createRetry, withRetry } from './retry/with-retry.ts';

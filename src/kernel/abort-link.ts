@@ -1,0 +1,33 @@
+// One listener for each signal, however many operations hang on it. EventTarget keeps listeners in a list and walks it to
+// remove one, so a hundred thousand concurrent calls on one parent would cost their square; a set does not.
+// AbortSignal.any is not used anywhere: on several Node versions its dependants are never released (nodejs/node#54614, #62363).
+const links = new WeakMap<AbortSignal, { callbacks: Set<() => void>; onAbort: () => void }>();
+
+/**
+ * Calls `onAbort` once when the signal is aborted, unless unlinked before. The caller checks `signal.aborted` first: a
+ * signal that is already aborted calls nothing. Unlinking the last one takes the listener off the signal.
+ */
+export function linkAbort(signal: AbortSignal, onAbort: () => void): () => void {
+  let link = links.get(signal);
+  if (!link) {
+    const callbacks = new Set<() => void>();
+    link = {
+      callbacks,
+      onAbort: () => {
+        links.delete(signal);
+        for (const callback of callbacks) callback();
+      },
+    };
+    links.set(signal, link);
+    signal.addEventListener('abort', link.onAbort, { once: true });
+  }
+  const { callbacks, onAbort: listener } = link;
+  // A wrapper of its own, so that the same function may be linked twice.
+  const callback = (): void => onAbort();
+  callbacks.add(callback);
+  return () => {
+    if (!callbacks.delete(callback) || callbacks.size > 0 || signal.aborted) return;
+    links.delete(signal);
+    signal.removeEventListener('abort', listener);
+  };
+}

@@ -1,0 +1,108 @@
+import { HoldfastError } from './error.ts';
+
+/** One wrong option: which, what was found, and what to write instead. */
+export interface OptionProblem {
+  readonly option: string;
+  readonly found: string;
+  readonly write: string;
+}
+
+/**
+ * Collects every wrong option of one call and refuses them together, so that a reader fixes all of them at once.
+ * Values are shown shortened, and a string is shown by its length only: an option may hold a secret.
+ */
+export class OptionCheck {
+  readonly #of: string;
+  readonly #problems: OptionProblem[] = [];
+
+  constructor(of: string) {
+    this.#of = of;
+  }
+
+  /** Notes that `option` has the value `value` and that `write` would work. */
+  refuse(option: string, value: unknown, write: string): void {
+    this.#problems.push({ option, found: shown(value), write });
+  }
+
+  /** A finite number within the bounds; `Infinity` passes only where `max` is `Infinity` too. */
+  number(
+    option: string,
+    value: unknown,
+    bounds: { min: number; max?: number; integer?: boolean; write: string },
+  ): void {
+    const max = bounds.max ?? Number.MAX_SAFE_INTEGER;
+    const fits =
+      typeof value === 'number' &&
+      value >= bounds.min &&
+      value <= max &&
+      (!bounds.integer || Number.isInteger(value) || value === Infinity);
+    if (!fits) this.refuse(option, value, bounds.write);
+  }
+
+  /** Only the listed fields may be there; a misspelt one is answered with the nearest. */
+  known(options: object, fields: readonly string[], prefix = ''): void {
+    for (const field of Object.keys(options)) {
+      if (fields.includes(field)) continue;
+      const near = nearest(field, fields);
+      this.refuse(
+        `${prefix}${field}`,
+        'not an option',
+        near ? `did you mean ${prefix}${near}?` : `known are ${fields.join(', ')}`,
+      );
+    }
+  }
+
+  /** Throws `INVALID_OPTIONS` with all problems, or does nothing. */
+  done(): void {
+    if (this.#problems.length > 0) {
+      throw new HoldfastError('INVALID_OPTIONS', { of: this.#of, problems: this.#problems });
+    }
+  }
+}
+
+function shown(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return value === 'not an option'
+        ? value
+        : value === ''
+          ? 'an empty string'
+          : `a string of ${value.length} characters`;
+    case 'number':
+    case 'boolean':
+    case 'undefined':
+    case 'bigint':
+      return String(value);
+    case 'function':
+      return 'a function';
+    default:
+      return value === null ? 'null' : Array.isArray(value) ? 'an array' : 'an object';
+  }
+}
+
+/** The known word within two edits of `word`, if there is one. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  let best: string | undefined;
+  let bestDistance = 3;
+  for (const candidate of known) {
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

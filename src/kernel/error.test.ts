@@ -1,0 +1,29 @@
+import { describe, expect, test, vi } from 'vitest';
+import { HoldfastError, isHoldfastError } from './error.ts';
+
+describe('HoldfastError', () => {
+  test('carries code, details and cause, and says what to do next', () => {
+    const cause = new Error('boom');
+    const error = new HoldfastError('ATTEMPT_TIMEOUT', { operation: 'charge', attempt: 2, timeoutMs: 50 }, { cause });
+    expect(error).toMatchObject({ name: 'HoldfastError', code: 'ATTEMPT_TIMEOUT', details: { attempt: 2 }, cause });
+    expect(error.message).toContain('raise policy.timeoutMs');
+    expect(error).toBeInstanceOf(Error);
+  });
+
+  test('is told by its code', () => {
+    const error: unknown = new HoldfastError('STREAM_TRUNCATED', { contentChunks: 3, contentLength: 12 });
+    expect(isHoldfastError(error)).toBe(true);
+    expect(isHoldfastError(error, 'STREAM_TRUNCATED')).toBe(true);
+    expect(isHoldfastError(error, 'ATTEMPT_TIMEOUT')).toBe(false);
+    expect(isHoldfastError(Object.assign(new Error('x'), { code: 'STREAM_TRUNCATED' }))).toBe(false);
+    expect(isHoldfastError('STREAM_TRUNCATED')).toBe(false);
+  });
+
+  test('is known to another copy of the package', async () => {
+    vi.resetModules();
+    const copy = await import('./error.ts');
+    const error = new HoldfastError('STREAM_TRUNCATED', { contentChunks: 3, contentLength: 12 });
+    expect(error).not.toBeInstanceOf(copy.HoldfastError);
+    expect(copy.isHoldfastError(error, 'STREAM_TRUNCATED')).toBe(true);
+  });
+});

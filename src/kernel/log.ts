@@ -1,0 +1,34 @@
+/** The correlation fields a log line carries when it knows them. Own fields may stand beside them. */
+export interface LogFields {
+  readonly requestId?: string;
+  readonly traceId?: string;
+  readonly userId?: string;
+  readonly orgId?: string;
+  readonly actorType?: string;
+  readonly actorKey?: string;
+  readonly runId?: string;
+  readonly moduleId?: string;
+  readonly missionId?: string;
+  readonly missionInstanceId?: string;
+  readonly stageId?: string;
+  readonly eventId?: string;
+  readonly source?: string;
+  readonly eventType?: string;
+  readonly idempotencyKey?: string;
+  readonly operation?: string;
+  readonly attempt?: number;
+  readonly maxAttempts?: number;
+  readonly latencyMs?: number;
+  readonly httpStatus?: number;
+  readonly retryable?: boolean;
+  readonly dlqId?: string;
+  readonly [field: string]: unknown;
+}
+
+/** Where log lines go. pino, bunyan and the like fit as they are; nothing is logged when none is given. */
+export interface Logger {
+  debug(fields: LogFields, message: string): void;
+  info(fields: LogFields, message: string): void;
+  warn(fields: LogFields, message: string): void;
+  error(fields: LogFields, message: string): void;
+}

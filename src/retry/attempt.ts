@@ -1,0 +1,151 @@
+import { linkAbort } from '../kernel/abort-link.ts';
+import type { Effects } from '../kernel/effects.ts';
+
+/** What the function under retry is given. */
+export interface AttemptContext {
+  /** Aborted when this attempt's time is up, when the caller aborts, and at the deadline. Fresh for each attempt. */
+  readonly signal: AbortSignal;
+  /** From 1. */
+  readonly attempt: number;
+  /** `Infinity` when another limit ends the retries. */
+  readonly maxAttempts: number;
+  /** The same for all attempts: pass it on to what is called. */
+  readonly idempotencyKey: string | undefined;
+}
+
+/** The function under retry. Pass `signal` on to what it calls, so that a timeout really ends the work. */
+export type Attemptable<T> = (context: AttemptContext) => Promise<T> | T;
+
+/** What bounds an attempt. `timeoutMs` may be `Infinity`. */
+export interface AttemptBounds {
+  readonly timeoutMs: number;
+  /** Made only when the time is up. */
+  readonly timeoutError: () => unknown;
+  readonly parent: AbortSignal | undefined;
+  /** Called when the function had not ended when its time was up. */
+  readonly onAbandoned: () => void;
+}
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+// How many promise turns a function has to hand over a value that was already on its way when the abort came: an async
+// function returning another's promise takes three. All of them pass before any timer or I/O, so "at once" stays true.
+const GRACE_TURNS = 10;
+
+/** What the function sees when nothing bounds the attempt: a signal that is never aborted, made only if it is looked at. */
+export class Context implements AttemptContext {
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly idempotencyKey: string | undefined;
+  protected controller: AbortController | undefined;
+
+  constructor(attempt: number, maxAttempts: number, idempotencyKey: string | undefined) {
+    this.attempt = attempt;
+    this.maxAttempts = maxAttempts;
+    this.idempotencyKey = idempotencyKey;
+  }
+
+  get signal(): AbortSignal {
+    this.controller ??= new AbortController();
+    return this.controller.signal;
+  }
+}
+
+/**
+ * One call of the function under retry, ended in one of three ways: by itself, by its time limit, by the caller's abort.
+ * It ends for the caller in the same tick as its signal is aborted, also when the function ignores that signal; a value
+ * that was ready in that tick still wins. Afterwards no timer and no listener is left, and a late result is dropped.
+ */
+export class Attempt<T> extends Context {
+  private interrupted = false;
+  private reason: unknown;
+  private settled = false;
+  private timer: unknown;
+  private unlink: (() => void) | undefined;
+  private resolve!: (value: T) => void;
+  private reject!: (error: unknown) => void;
+  private readonly bounds: AttemptBounds;
+  private readonly effects: Effects;
+
+  constructor(about: Context, bounds: AttemptBounds, effects: Effects) {
+    super(about.attempt, about.maxAttempts, about.idempotencyKey);
+    this.bounds = bounds;
+    this.effects = effects;
+  }
+
+  override get signal(): AbortSignal {
+    if (!this.controller) {
+      this.controller = new AbortController();
+      if (this.interrupted) this.controller.abort(this.reason);
+    }
+    return this.controller.signal;
+  }
+
+  /** Calls the function, once. Rejects with the caller's reason, the timeout error, or what the function threw. */
+  run(fn: Attemptable<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+      const { parent, timeoutMs } = this.bounds;
+      if (parent) this.unlink = linkAbort(parent, () => this.interrupt(parent.reason));
+      if (timeoutMs !== Infinity) this.arm(timeoutMs);
+      let result: Promise<T> | T;
+      try {
+        result = fn(this);
+      } catch (error) {
+        this.fail(error);
+        return;
+      }
+      if (isThenable(result))
+        result.then(
+          (value) => this.succeed(value),
+          (error: unknown) => this.fail(error),
+        );
+      else this.succeed(result);
+    });
+  }
+
+  private arm(ms: number): void {
+    if (ms > LONGEST_TIMER_MS)
+      this.timer = this.effects.setTimer(() => this.arm(ms - LONGEST_TIMER_MS), LONGEST_TIMER_MS);
+    else this.timer = this.effects.setTimer(() => this.interrupt(this.bounds.timeoutError()), Math.max(0, ms));
+  }
+
+  private interrupt(reason: unknown): void {
+    if (this.settled || this.interrupted) return;
+    this.interrupted = true;
+    this.reason = reason;
+    this.controller?.abort(reason);
+    void this.abandonAfterGrace();
+  }
+
+  private async abandonAfterGrace(): Promise<void> {
+    for (let turn = 0; turn < GRACE_TURNS; turn++) await undefined;
+    if (this.settled) return;
+    this.leave();
+    this.bounds.onAbandoned();
+    this.reject(this.reason);
+  }
+
+  private succeed(value: T): void {
+    if (this.settled) return;
+    this.leave();
+    this.resolve(value);
+  }
+
+  private fail(error: unknown): void {
+    if (this.settled) return;
+    this.leave();
+    this.reject(this.interrupted ? this.reason : error);
+  }
+
+  private leave(): void {
+    this.settled = true;
+    this.unlink?.();
+    if (this.timer !== undefined) this.effects.clearTimer(this.timer);
+  }
+}
+
+function isThenable<T>(value: Promise<T> | T): value is Promise<T> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+}

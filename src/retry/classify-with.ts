@@ -1,0 +1,20 @@
+import { HoldfastError } from '../kernel/error.ts';
+import { serviceCallClassifier } from './classifier.ts';
+import type { Classify, Failure } from './failure.ts';
+
+/** The failure a thrown value is: the caller's classifier goes first, the service-call rules fill in what it leaves open. */
+export function classifyWith(classify: Classify | undefined, error: unknown, operation: string): Failure {
+  if (!classify) return serviceCallClassifier(error);
+  let answer: ReturnType<Classify>;
+  try {
+    answer = classify(error);
+  } catch (thrown) {
+    throw new HoldfastError('CLASSIFIER_FAILED', { operation }, { cause: new AggregateError([thrown, error]) });
+  }
+  if (typeof answer === 'object') return answer;
+  const failure = serviceCallClassifier(error);
+  if (answer === undefined || answer === failure.verdict) return failure;
+  // A changed verdict keeps the facts, but not the reason that was given for the old one.
+  const { reason: _reason, ...facts } = failure;
+  return { ...facts, verdict: answer };
+}

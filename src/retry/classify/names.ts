@@ -1,0 +1,47 @@
+import { type Rule, rules } from './rule.ts';
+
+const wrapper: Rule = { kind: 'network', likelyTransient: true };
+
+/**
+ * Class names (and one client's own codes) that say what happened where no code does. Wrappers have no verdict of their
+ * own, so that what they wrap is asked first.
+ */
+export const NAMES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
+  // `AbortSignal.timeout`, and the timeouts of got, ky, the OpenAI and Anthropic clients and node-redis.
+  ...rules('timeout', 'retry', [
+    'TimeoutError',
+    'APIConnectionTimeoutError',
+    'APIUserAbortError',
+    'ConnectionTimeoutError',
+    'SocketTimeoutError',
+    'SocketTimeoutDuringMaintenanceError',
+    'CommandTimeoutDuringMaintenanceError',
+    'KafkaJSRequestTimeoutError',
+    'KafkaJSTimeout',
+    'KafkaJSLockTimeout',
+    'PLT_KFK_TIMEOUT',
+  ]),
+  ...rules('network', 'retry', [
+    'ClientOfflineError',
+    'DisconnectsClientError',
+    'RootNodesUnavailableError',
+    'SocketClosedUnexpectedlyError',
+    'KafkaJSConnectionClosedError',
+    'PLT_KFK_NETWORK',
+  ]),
+  ...rules('broker', 'retry', [
+    // amqplib: the channel or connection went away under the call.
+    'IllegalOperationError',
+    'KafkaJSBrokerNotFound',
+    'KafkaJSGroupCoordinatorNotFound',
+    'KafkaJSMetadataNotLoaded',
+    'KafkaJSNoBrokerAvailableError',
+    'KafkaJSTopicMetadataNotLoaded',
+  ]),
+  ...rules('auth', undefined, ['KafkaJSSASLAuthenticationError', 'PLT_KFK_AUTHENTICATION']),
+  ...rules('broker', undefined, ['KafkaJSNumberOfRetriesExceeded']),
+  ...rules('invalid', 'fail', ['ValidationError', 'ValiError', 'ZodError', '$ZodError', 'AI_TypeValidationError']),
+  ['APIConnectionError', wrapper],
+  ['ClusterAllFailedError', wrapper],
+  ['MaxRetriesPerRequestError', wrapper],
+]);

@@ -1,0 +1,188 @@
+import { OptionCheck } from '../kernel/check-options.ts';
+import type { WaitClock } from '../kernel/sleep.ts';
+import { exponential, type Jitter, LONGEST_DELAY_MS, type Schedule } from './schedule.ts';
+
+// Registered, so that a policy made by one copy of the package is taken as made by another.
+const BRAND: unique symbol = Symbol.for('holdfast.policy');
+
+/** What to do with a server's hint: it is a floor under the schedule, up to `maxMs`; above that either cut or stop. */
+export interface HintRule {
+  readonly maxMs: number;
+  readonly above: 'clamp' | 'stop';
+}
+
+/** A checked policy: when to wait, for how long, and when to stop. Made by `policy()`; frozen. */
+export interface Policy {
+  readonly [BRAND]: true;
+  readonly schedule: Schedule;
+  /** Attempts in all, the first one included. `Infinity` when another limit ends the retries. */
+  readonly maxAttempts: number;
+  /** Bound of each attempt; `Infinity` for none. */
+  readonly timeoutMs: number;
+  /** Bound of all scheduled waiting added up. */
+  readonly maxWaitMs: number;
+  /** Bound of the time since the first attempt started, waits and attempts together. */
+  readonly maxElapsedMs: number;
+  readonly hint: HintRule;
+  readonly clock: WaitClock;
+}
+
+/** What `policy()` takes. Every field may be left out. */
+export interface PolicyOptions {
+  /** Attempts in all, the first included. Default 3; no limit when the schedule or a time budget ends the retries. */
+  readonly maxAttempts?: number;
+  /** First delay of the exponential schedule. Default 250. */
+  readonly baseDelayMs?: number;
+  /** Longest delay of the exponential schedule. Default 5,000. */
+  readonly maxDelayMs?: number;
+  /** Bound of each attempt. Default 10,000; `Infinity` for none. */
+  readonly timeoutMs?: number;
+  /** Spread of the exponential schedule. Default `true`, which is `'full'`. */
+  readonly jitter?: boolean | Jitter;
+  /** Any other schedule, in place of the three fields above. */
+  readonly schedule?: Schedule;
+  /** Stop when the next wait would bring all scheduled waiting above this. Default: no limit. */
+  readonly maxWaitMs?: number;
+  /** Stop when the next wait would end later than this after the first attempt started. Default: no limit. */
+  readonly maxElapsedMs?: number;
+  /** Default: hints up to a minute are honoured, longer ones are cut to a minute. */
+  readonly hint?: Partial<HintRule>;
+  /** Default `'monotonic'`. See {@link WaitClock}. */
+  readonly clock?: WaitClock;
+}
+
+const FIELDS: readonly (keyof PolicyOptions)[] = [
+  'maxAttempts',
+  'baseDelayMs',
+  'maxDelayMs',
+  'timeoutMs',
+  'jitter',
+  'schedule',
+  'maxWaitMs',
+  'maxElapsedMs',
+  'hint',
+  'clock',
+];
+
+const DEFAULTS = { maxAttempts: 3, baseDelayMs: 250, maxDelayMs: 5_000, timeoutMs: 10_000, jitter: true } as const;
+
+/**
+ * Makes a policy, or refuses it with every wrong option named at once. With no options it is the service-call policy:
+ * 3 attempts, 250 ms doubling to 5 s with full jitter, 10 s per attempt.
+ */
+export function policy(options: PolicyOptions = {}): Policy {
+  const check = new OptionCheck('policy()');
+  check.known(options, FIELDS);
+  checkLimits(check, options);
+  checkExponential(check, options);
+  checkHint(check, options.hint);
+  check.done();
+  const schedule =
+    options.schedule ??
+    exponential({
+      baseMs: options.baseDelayMs ?? Math.min(DEFAULTS.baseDelayMs, options.maxDelayMs ?? Infinity),
+      maxMs: options.maxDelayMs ?? Math.max(DEFAULTS.maxDelayMs, options.baseDelayMs ?? 0),
+      jitter: jitterOf(options.jitter ?? DEFAULTS.jitter),
+    });
+  return Object.freeze({
+    [BRAND]: true as const,
+    schedule,
+    maxAttempts: options.maxAttempts ?? (endsByItself(options) ? Infinity : DEFAULTS.maxAttempts),
+    timeoutMs: options.timeoutMs ?? Math.min(DEFAULTS.timeoutMs, options.maxElapsedMs ?? Infinity),
+    maxWaitMs: options.maxWaitMs ?? Infinity,
+    maxElapsedMs: options.maxElapsedMs ?? Infinity,
+    hint: Object.freeze({ maxMs: options.hint?.maxMs ?? 60_000, above: options.hint?.above ?? 'clamp' }),
+    clock: options.clock ?? 'monotonic',
+  });
+}
+
+/** The policy itself, or the one made from options: what every function that takes either of them calls. */
+export function toPolicy(value: Policy | PolicyOptions): Policy {
+  return BRAND in value ? value : policy(value);
+}
+
+function jitterOf(jitter: boolean | Jitter): Jitter {
+  return jitter === true ? 'full' : jitter === false ? 'none' : jitter;
+}
+
+/** True when something other than the number of attempts ends the retries. */
+function endsByItself(options: PolicyOptions): boolean {
+  const spec = options.schedule?.spec;
+  const scheduleEnds = spec?.kind === 'steps' && spec.tailMs === undefined;
+  return scheduleEnds || options.maxWaitMs !== undefined || options.maxElapsedMs !== undefined;
+}
+
+function checkLimits(check: OptionCheck, options: PolicyOptions): void {
+  const { maxAttempts, timeoutMs, maxWaitMs, maxElapsedMs, clock } = options;
+  if (maxAttempts !== undefined) {
+    check.number('maxAttempts', maxAttempts, {
+      min: 1,
+      max: Infinity,
+      integer: true,
+      write: 'write a whole number from 1, the first attempt included',
+    });
+  }
+  if (timeoutMs !== undefined) {
+    check.number('timeoutMs', timeoutMs, {
+      min: 1,
+      max: Infinity,
+      write: 'write milliseconds from 1, or Infinity for no bound',
+    });
+  }
+  if (maxWaitMs !== undefined) {
+    check.number('maxWaitMs', maxWaitMs, {
+      min: 0,
+      max: Infinity,
+      write: 'write milliseconds from 0, or leave it out',
+    });
+  }
+  if (maxElapsedMs !== undefined) {
+    check.number('maxElapsedMs', maxElapsedMs, {
+      min: 1,
+      max: Infinity,
+      write: 'write milliseconds from 1, or leave it out',
+    });
+    if (timeoutMs !== undefined && timeoutMs !== Infinity && timeoutMs > maxElapsedMs) {
+      check.refuse('timeoutMs', timeoutMs, `make it at most maxElapsedMs, which is ${maxElapsedMs}`);
+    }
+  }
+  if (clock !== undefined && clock !== 'monotonic' && clock !== 'wall')
+    check.refuse('clock', clock, "write 'monotonic' or 'wall'");
+}
+
+function checkExponential(check: OptionCheck, options: PolicyOptions): void {
+  const { baseDelayMs, maxDelayMs, jitter, schedule } = options;
+  const given = { baseDelayMs, maxDelayMs, jitter };
+  if (schedule !== undefined) {
+    if (typeof schedule?.delayMs !== 'function')
+      check.refuse('schedule', schedule, 'write exponential(…), constant(…), steps(…) or expression(…)');
+    for (const [name, value] of Object.entries(given)) {
+      if (value !== undefined) check.refuse(name, value, 'leave it out, or put it into the schedule you pass');
+    }
+    return;
+  }
+  const delay = { min: 0, max: LONGEST_DELAY_MS, write: 'write milliseconds from 0' };
+  if (baseDelayMs !== undefined) check.number('baseDelayMs', baseDelayMs, delay);
+  if (maxDelayMs !== undefined) check.number('maxDelayMs', maxDelayMs, delay);
+  if (baseDelayMs !== undefined && maxDelayMs !== undefined && baseDelayMs > maxDelayMs) {
+    check.refuse('baseDelayMs', baseDelayMs, `make it at most maxDelayMs, which is ${maxDelayMs}`);
+  }
+  if (jitter !== undefined && ![true, false, 'full', 'equal', 'decorrelated', 'none'].includes(jitter)) {
+    check.refuse('jitter', jitter, "write true, false, 'full', 'equal', 'decorrelated' or 'none'");
+  }
+}
+
+function checkHint(check: OptionCheck, hint: Partial<HintRule> | undefined): void {
+  if (hint === undefined) return;
+  check.known(hint, ['maxMs', 'above'], 'hint.');
+  if (hint.maxMs !== undefined) {
+    check.number('hint.maxMs', hint.maxMs, {
+      min: 0,
+      max: LONGEST_DELAY_MS,
+      write: 'write milliseconds; 0 ignores hints',
+    });
+  }
+  if (hint.above !== undefined && hint.above !== 'clamp' && hint.above !== 'stop') {
+    check.refuse('hint.above', hint.above, "write 'clamp' or 'stop'");
+  }
+}

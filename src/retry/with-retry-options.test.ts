@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest';
+import { isHoldfastError } from '../kernel/error.ts';
+import { notFound, outcome, scripted, unavailable } from '../../test/support/scripted.ts';
+import { virtualTime } from '../testing/virtual-time.ts';
+import { retryBudget } from './budget.ts';
+import type { RetryOptions } from './retry-options.ts';
+import { constant } from './schedule.ts';
+import { createRetry, withRetry } from './with-retry.ts';
+
+const quick = { schedule: constant(100) };
+
+describe('options', () => {
+  test('that cannot work are refused at once, all named, and the function is not called [F.6]', async () => {
+    let called = false;
+    const options = {
+      idempotencyKey: '',
+      deadlineAt: Number.NaN,
+      signal: {},
+      retries: 3,
+      classify: 'no',
+    } as unknown as RetryOptions;
+    const ended = await withRetry('', () => void (called = true), options).catch((error: unknown) => error);
+    if (!isHoldfastError(ended, 'INVALID_OPTIONS')) throw ended;
+    expect(ended.details.problems.map((problem) => problem.option).sort()).toEqual(
+      ['classify', 'deadlineAt', 'idempotencyKey', 'operation', 'retries', 'signal'].sort(),
+    );
+    expect(called).toBe(false);
+  });
+
+  test('of the policy are refused the same way', async () => {
+    await expect(withRetry('call', () => 1, { policy: { maxAttempts: 0 } })).rejects.toMatchObject({
+      code: 'INVALID_OPTIONS',
+    });
+  });
+
+  test('are never changed by us', async () => {
+    const time = virtualTime();
+    const options = Object.freeze({
+      policy: Object.freeze({ ...quick }),
+      logFields: Object.freeze({ userId: 'u' }),
+      effects: time,
+    });
+    await time.settle(withRetry('call', scripted([unavailable()], 1).fn, options));
+  });
+
+  test('given once serve every call, and a call’s own win [S0.1]', async () => {
+    const time = virtualTime();
+    const lines: object[] = [];
+    const log = (fields: object): void => void lines.push(fields);
+    const retry = createRetry({
+      policy: { ...quick, maxAttempts: 2 },
+      logger: { debug: log, info: log, warn: log, error: log },
+      logFields: { userId: 'u', orgId: 'o' },
+      effects: time,
+    });
+    await outcome(time, retry('a', scripted([unavailable(), unavailable()], 1).fn, { logFields: { orgId: 'other' } }));
+    expect(lines.at(-1)).toMatchObject({ operation: 'a', userId: 'u', orgId: 'other', attempts: 2 });
+    await expect(
+      time.settle(retry('b', scripted([unavailable(), unavailable()], 1).fn, { policy: { ...quick, maxAttempts: 3 } })),
+    ).resolves.toBe(1);
+  });
+});
+
+describe('a shared budget', () => {
+  test('that is empty stops before the wait, and the operation says so [F.22]', async () => {
+    const empty = { deposit: () => undefined, withdraw: () => false, refund: () => undefined, available: () => 0 };
+    const { fn, seen } = scripted([unavailable()], 1);
+    await expect(withRetry('call', fn, { budget: empty })).rejects.toMatchObject({
+      code: 'RETRY_STOPPED',
+      details: { reason: 'shared-budget', attempts: 1, waitedMs: 0 },
+    });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('is not touched by an operation that stops anyway, nor does one exhausted operation disable others [F.22]', async () => {
+    const time = virtualTime();
+    const budget = retryBudget({ capacity: 4, perSecond: 0, ratio: 0, effects: time });
+    await outcome(time, withRetry('a', scripted([notFound()], 1).fn, { budget, effects: time }));
+    expect(budget.available()).toBe(4);
+    await outcome(
+      time,
+      withRetry('b', scripted([unavailable(), unavailable(), unavailable()], 1).fn, {
+        policy: quick,
+        budget,
+        effects: time,
+      }),
+    );
+    expect(budget.available()).toBe(2);
+    expect(
+      await time.settle(withRetry('c', scripted([unavailable()], 'ok').fn, { policy: quick, budget, effects: time })),
+    ).toBe('ok');
+    expect(budget.available()).toBe(1);
+  });
+
+  test('two operations at once never spend a token twice [F.22]', async () => {
+    const time = virtualTime();
+    const budget = retryBudget({ capacity: 3, perSecond: 0, ratio: 0, effects: time });
+    const options = { policy: { ...quick, maxAttempts: 10 }, budget, effects: time };
+    const calls = { a: 0, b: 0 };
+    const failing = (name: 'a' | 'b') => (): Promise<never> => {
+      calls[name] += 1;
+      return Promise.reject(unavailable());
+    };
+    const both = Promise.allSettled([withRetry('a', failing('a'), options), withRetry('b', failing('b'), options)]);
+    await time.settle(both);
+    expect(calls.a + calls.b).toBe(2 + 3);
+  });
+});

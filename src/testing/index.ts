@@ -1,0 +1,1 @@
+export { virtualTime, type VirtualTime } from './virtual-time.ts';
