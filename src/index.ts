@@ -2,7 +2,12 @@ export { isHoldfastError, HoldfastError } from './kernel/error.ts';
 export type { ErrorCode, ErrorDetails } from './kernel/error-codes.ts';
 export type { OptionProblem } from './kernel/check-options.ts';
 export type { Effects, Instant, Sleep } from './kernel/effects.ts';
-export { idempotencyKey, parseIdempotencyKey } from './kernel/idempotency-key.ts';
+export {
+  idempotencyKey,
+  parseIdempotencyKey,
+  type IdempotencyKey,
+  type IdempotencyKeyParts,
+} from './kernel/idempotency-key.ts';
 export type { LogFields, Logger } from './kernel/log.ts';
 export { createSleep, type WaitClock } from './kernel/sleep.ts';
 export type { SchemaIssue, SchemaResult, StandardSchema } from './kernel/standard-schema.ts';
@@ -15,6 +20,7 @@ export {
   eventHandlerClassifier,
   serviceCallClassifier,
   streamClassifier,
+  type ClassifierOptions,
 } from './retry/classifier.ts';
 export { retryBudget, type RetryBudget } from './retry/budget.ts';
 export { countRetries, type RetryCounters } from './retry/count-retries.ts';

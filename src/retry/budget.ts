@@ -40,6 +40,7 @@ export function retryBudget(
 
   let tokens = capacity;
   let readAt = effects.now().monoMs;
+  // The cap is applied here, once, before anything is taken or shown.
   const refill = (): void => {
     const now = effects.now().monoMs;
     tokens = Math.min(capacity, tokens + (Math.max(0, now - readAt) / 1_000) * perSecond);
@@ -47,7 +48,7 @@ export function retryBudget(
   };
   return {
     deposit() {
-      tokens = Math.min(capacity, tokens + ratio);
+      tokens += ratio;
     },
     withdraw() {
       refill();
@@ -56,7 +57,7 @@ export function retryBudget(
       return true;
     },
     refund() {
-      tokens = Math.min(capacity, tokens + 1);
+      tokens += 1;
     },
     available() {
       refill();

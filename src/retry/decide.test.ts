@@ -135,6 +135,12 @@ describe('clocks', () => {
     });
     expect(decide(wall, after(1), fails, { wallMs: start.wallMs - 3_600_000, monoMs: 1_000 }, 0).kind).toBe('wait');
   });
+
+  test('a clock set back gives no time back [F.20]', () => {
+    const tooLong = policy({ schedule: constant(61_000), maxElapsedMs: 60_000, clock: 'wall' });
+    const now = { wallMs: start.wallMs - 3_600_000, monoMs: 1_000 };
+    expect(decide(tooLong, after(1), fails, now, 0)).toMatchObject({ reason: 'elapsed-budget' });
+  });
 });
 
 describe('kept state', () => {

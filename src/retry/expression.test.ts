@@ -204,10 +204,10 @@ function reference(tree: Ast, retried: number): number {
       const [a, b] = [reference(tree.left, retried), reference(tree.right, retried)];
       return tree.sign === '+' ? a + b : tree.sign === '-' ? a - b : tree.sign === '*' ? a * b : a / b;
     }
-    case 'call':
-      return (Math as unknown as Record<string, (...args: number[]) => number>)[tree.name]!(
-        ...tree.args.map((arg) => reference(arg, retried)),
-      );
+    case 'call': {
+      const call = Reflect.get(Math, tree.name) as (...args: number[]) => number;
+      return call(...tree.args.map((arg) => reference(arg, retried)));
+    }
   }
 }
 

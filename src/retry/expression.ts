@@ -42,7 +42,7 @@ const MAX_DEPTH = 100;
  * for more than 1,000 characters or more than 100 levels of nesting.
  */
 export function compileExpression(text: string): CompiledExpression {
-  if (typeof text !== 'string') throw bad(String(typeof text), 0, 'it is not a string');
+  if (typeof text !== 'string') throw bad(typeof text, 0, 'it is not a string');
   if (text.length > MAX_LENGTH) {
     throw bad(`${text.slice(0, 40)}…`, MAX_LENGTH, `it has ${text.length} characters and ${MAX_LENGTH} is the most`);
   }

@@ -13,6 +13,7 @@ describe('exponential', () => {
   });
 
   test('stays finite and at the cap for any index and factor [F.4]', () => {
+    expect(exponential({ baseMs: 0, maxMs: 30_000, jitter: 'none' }).delayMs(5_000, longest)).toBe(0);
     for (const factor of [2, 10, 1000]) {
       const schedule = exponential({ baseMs: 1, maxMs: 30_000, factor, jitter: 'none' });
       for (const retried of [64, 1024, 1025, 10_000, 2 ** 53]) expect(schedule.delayMs(retried, longest)).toBe(30_000);
@@ -38,6 +39,8 @@ describe('exponential', () => {
     expect(schedule.delayMs(0, { random: 1, lastDelayMs: 0 })).toBe(300);
     expect(schedule.delayMs(5, { random: 1, lastDelayMs: 1_000 })).toBe(3_000);
     expect(schedule.delayMs(5, { random: 1, lastDelayMs: 9_000 })).toBe(10_000);
+    // At the cap the draw still decides: half of it lands half-way, not on the cap with everybody else.
+    expect(schedule.delayMs(5, { random: 0.5, lastDelayMs: 10_000 })).toBe(5_050);
   });
 
   test.each<Jitter>(['full', 'equal', 'decorrelated'])(

@@ -124,11 +124,9 @@ export function scheduleOf(spec: ScheduleSpec): Schedule {
   }
 }
 
-/** `base × factor^retried`, capped; finite for any index, because factor^n is never computed beyond the cap. */
+/** `base × factor^retried`, capped. The power may overflow to Infinity, which the cap absorbs; only 0 × Infinity would not. */
 function ceilingMs(baseMs: number, factor: number, maxMs: number, retried: number): number {
-  if (baseMs === 0) return 0;
-  const stepsToCap = factor === 1 ? Infinity : Math.log(maxMs / baseMs) / Math.log(factor);
-  return retried >= stepsToCap ? (factor === 1 ? baseMs : maxMs) : Math.min(maxMs, baseMs * factor ** retried);
+  return baseMs === 0 ? 0 : Math.min(maxMs, baseMs * factor ** retried);
 }
 
 function spread(jitter: Jitter, ceiling: number, baseMs: number, maxMs: number, draw: Draw): number {

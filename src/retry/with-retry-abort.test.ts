@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { scripted, unavailable } from '../../test/support/scripted.ts';
 import { virtualTime } from '../testing/virtual-time.ts';
+import { retryBudget } from './budget.ts';
 import type { RetryEvent } from './retry-event.ts';
 import type { RetryOptions } from './retry-options.ts';
 import { constant } from './schedule.ts';
@@ -121,12 +122,38 @@ describe('the caller’s abort', () => {
     expect(calls).toBe(1);
   });
 
+  test('is never put to the classifier', async () => {
+    const caller = new AbortController();
+    const judged: unknown[] = [];
+    const classify = (error: unknown): undefined => void judged.push(error);
+    const fn = async (): Promise<never> => {
+      caller.abort('stop');
+      throw unavailable();
+    };
+    await expect(withRetry('call', fn, { signal: caller.signal, classify })).rejects.toBe('stop');
+    expect(judged).toEqual([]);
+  });
+
+  test('inside the classifier gives the token back that the wait had taken [F.22]', async () => {
+    const caller = new AbortController();
+    const budget = retryBudget({ capacity: 3, perSecond: 0, ratio: 0 });
+    const classify = (): 'retry' => (caller.abort('stop'), 'retry');
+    const { fn } = scripted([unavailable()], 'never');
+    await expect(withRetry('call', fn, { signal: caller.signal, classify, budget })).rejects.toBe('stop');
+    expect(budget.available()).toBe(3);
+  });
+
   test('in the tick in which a wait ends: the function is not called again [F.9]', async () => {
     const time = virtualTime();
     const caller = new AbortController();
     const { fn, seen } = scripted([unavailable()], 'never');
-    const running = withRetry('call', fn, { policy: quick, signal: caller.signal, effects: time });
-    time.setTimer(() => caller.abort('now'), 100);
+    const setTimer = (wake: () => void, ms: number): unknown =>
+      time.setTimer(() => {
+        wake();
+        caller.abort('now');
+      }, ms);
+    const policy = { ...quick, timeoutMs: Infinity };
+    const running = withRetry('call', fn, { policy, signal: caller.signal, effects: { ...time, setTimer } });
     await expect(time.settle(running)).rejects.toBe('now');
     expect(seen).toHaveLength(1);
   });

@@ -27,6 +27,11 @@ describe('options', () => {
     expect(called).toBe(false);
   });
 
+  test('an unknown one alone is refused, with the nearest that is known', async () => {
+    const options = { idempotencykey: 'k' } as RetryOptions;
+    await expect(withRetry('call', () => 1, options)).rejects.toThrow('did you mean idempotencyKey?');
+  });
+
   test('of the policy are refused the same way', async () => {
     await expect(withRetry('call', () => 1, { policy: { maxAttempts: 0 } })).rejects.toMatchObject({
       code: 'INVALID_OPTIONS',

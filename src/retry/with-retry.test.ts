@@ -162,6 +162,14 @@ describe('timeouts', () => {
     expect(events).not.toContain('attempt-abandoned');
   });
 
+  test('are told from an abort error that the function makes of them', async () => {
+    const time = virtualTime();
+    const fn = ({ signal }: AttemptContext): Promise<never> =>
+      new Promise((_, no) => signal.addEventListener('abort', () => no(new DOMException('aborted', 'AbortError'))));
+    const running = withRetry('call', fn, { policy: { ...quick, timeoutMs: 50, maxAttempts: 1 }, effects: time });
+    expect(await outcome(time, running)).toMatchObject({ error: { code: 'ATTEMPT_TIMEOUT' } });
+  });
+
   test('a signal looked at after the timeout is aborted already', async () => {
     const time = virtualTime();
     let look: (() => AbortSignal) | undefined;
@@ -276,6 +284,18 @@ describe('the classifier of a call', () => {
     expect(
       await time.settle(withRetry('call', allowed.fn, { policy: quick, classify: () => 'retry', effects: time })),
     ).toBe('found');
+  });
+
+  test('that overrides a server’s no does not keep the no as a reason', async () => {
+    const time = virtualTime();
+    const refused = Object.assign(unavailable(), { headers: { 'x-should-retry': 'false' } });
+    const reasons: unknown[] = [];
+    const observe = (event: RetryEvent): void =>
+      void (event.type === 'attempt-failed' && reasons.push(event.failure.reason));
+    const options = { policy: quick, classify: () => 'retry' as const, effects: time, observe };
+    expect(await time.settle(withRetry('call', scripted([refused], 'ok').fn, options))).toBe('ok');
+    expect(reasons).toEqual([undefined]);
+    await expect(withRetry('call', scripted([refused], 'ok').fn)).rejects.toBe(refused);
   });
 
   test('may leave the answer to the default', async () => {

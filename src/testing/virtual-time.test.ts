@@ -32,6 +32,11 @@ describe('virtualTime', () => {
     expect(time.now()).toEqual({ wallMs: 150, monoMs: 0 });
   });
 
+  test('refuses a timer that the real one would misread', () => {
+    const time = virtualTime();
+    for (const ms of [2 ** 31, -1, Number.NaN]) expect(() => time.setTimer(() => undefined, ms)).toThrow(RangeError);
+  });
+
   test('a cleared timer never fires', async () => {
     const time = virtualTime();
     let fired = false;

@@ -22,6 +22,8 @@ interface Timer {
   readonly wake: () => void;
 }
 
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** A clock that starts at `wallMs` (default: the first of January 2026) and at monotonic 0. */
 export function virtualTime(options: { wallMs?: number } = {}): VirtualTime {
   let wallMs = options.wallMs ?? Date.UTC(2026, 0, 1);
@@ -47,6 +49,9 @@ export function virtualTime(options: { wallMs?: number } = {}): VirtualTime {
     monoMs: () => monoMs,
     random: () => draws.shift() ?? 0.5,
     setTimer(wake, ms) {
+      if (!(ms >= 0 && ms <= LONGEST_TIMER_MS)) {
+        throw new RangeError(`a timer of ${ms} ms: the real one would fire at once; set it between 0 and 2^31-1`);
+      }
       const timer = { wake, dueMs: monoMs + ms, order: order++ };
       timers.add(timer);
       return timer;
