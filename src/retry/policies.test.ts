@@ -28,6 +28,7 @@ describe('the named policies', () => {
     expect(plan.waits.map((wait) => wait.delayMs)).toEqual([...head, ...Array.from({ length: 13 }, () => 1_800_000)]);
     expect(plan).toMatchObject({ attempts: 22, totalWaitMs: 27_105_000, end: 'wait-budget' });
     expect(llmProvider.maxWaitMs - plan.totalWaitMs).toBe(1_695_000);
+    expect(llmProvider.clock).toBe('wall');
     expect(plan.waits.slice(0, 9).map((wait) => wait.totalMs / 1_000)).toEqual([
       5, 15, 45, 105, 405, 1_005, 1_905, 3_705, 5_505,
     ]);

@@ -1,8 +1,9 @@
 import type { FailureKind } from '../failure.ts';
 import { type HeaderSource, type Hint, readHint } from '../hint.ts';
 import { isTerminalHandlerError } from '../terminal-handler-error.ts';
-import { field, nameOf, wholeField } from './field.ts';
-import { readError, type Reading } from './read-error.ts';
+import { readError } from './read-error.ts';
+import type { Reading } from './rule.ts';
+import { field, lookAt, type Thrown, wholeField } from './thrown.ts';
 
 /** What a thrown value and everything it wraps say together. */
 export interface Facts extends Reading {
@@ -55,10 +56,11 @@ function safely<T>(look: () => T, otherwise: T): T {
 
 function ownFacts(error: unknown, rules: ChainRules): Facts {
   if (isTerminalHandlerError(error) || rules.isTerminal(error)) return { kind: 'terminal', verdict: 'fail' };
-  const reading = readError(error);
+  const thrown = lookAt(error);
+  const reading = readError(thrown);
   const verdict = rules.override(reading) ?? reading.verdict;
   const hint = hintOf(error, reading.status, rules);
-  const nestedAttempts = nestedAttemptsOf(error);
+  const nestedAttempts = nestedAttemptsOf(thrown);
   return {
     ...reading,
     ...(verdict === undefined ? {} : { verdict }),
@@ -93,35 +95,32 @@ function weight(facts: Facts): number {
   return facts.verdict === 'fail' ? 2 : facts.verdict === 'retry' ? 1 : 0;
 }
 
-function causesOf(error: unknown): unknown[] {
-  const causes = ['cause', 'lastError', 'lastNodeError', 'originalError', 'socketError'].map((name) =>
-    field(error, name),
-  );
+const CAUSES = ['cause', 'lastError', 'lastNodeError', 'originalError', 'socketError'];
+
+function causesOf(error: object): unknown[] {
+  const causes: unknown[] = [];
+  for (const name of CAUSES) {
+    const cause = field(error, name);
+    if (typeof cause === 'object' && cause !== null) causes.push(cause);
+  }
   const inner = field(error, 'error');
   // Under this name clients also keep the parsed body of an answer, which is no error by itself.
   if (inner instanceof Error) causes.push(inner);
-  return causes.filter((cause) => typeof cause === 'object' && cause !== null);
+  return causes;
 }
 
 /** The errors beside each other in an AggregateError, or among the replies of a Redis transaction. */
-function membersOf(error: unknown): unknown[] {
-  // The AI SDK lists the failure of each attempt; only the last one is the present state.
-  if (nameOf(error) === 'AI_RetryError') return [];
+function membersOf(error: object): unknown[] {
   const members = field(error, 'errors') ?? field(error, 'replies');
-  return Array.isArray(members) ? members.slice(0, MAX_ERRORS).filter((member) => member instanceof Error) : [];
+  if (!Array.isArray(members)) return [];
+  // The AI SDK lists the failure of each attempt; only the last one, a cause, is the present state.
+  if (field(error, 'name') === 'AI_RetryError') return [];
+  return members.slice(0, MAX_ERRORS).filter((member) => member instanceof Error);
 }
 
-const HEADER_PLACES = [
-  ['headers'],
-  ['response', 'headers'],
-  ['responseHeaders'],
-  ['$response', 'headers'],
-  ['metadata'],
-];
-
 function hintOf(error: unknown, status: number | undefined, rules: ChainRules): Hint | undefined {
-  for (const path of HEADER_PLACES) {
-    const headers = field(error, ...path);
+  const places = [error, field(error, 'response'), field(error, '$response')].map((place) => field(place, 'headers'));
+  for (const headers of [...places, field(error, 'responseHeaders'), field(error, 'metadata')]) {
     if (typeof headers !== 'object' || headers === null) continue;
     const hint = readHint(headers as HeaderSource, rules.nowWallMs(), status);
     if (hint) return hint;
@@ -129,13 +128,15 @@ function hintOf(error: unknown, status: number | undefined, rules: ChainRules): 
   return undefined;
 }
 
-/** How often an inner layer tried before it gave up: our own, the AWS SDK, kafkajs, the AI SDK. */
-function nestedAttemptsOf(error: unknown): number | undefined {
-  const name = nameOf(error);
-  let attempts = wholeField(error, '$metadata', 'attempts');
-  if (field(error, 'code') === 'RETRY_STOPPED') attempts = wholeField(error, 'details', 'attempts');
-  if (name === 'KafkaJSNumberOfRetriesExceeded') attempts = (wholeField(error, 'retryCount') ?? 0) + 1;
-  const tried = name === 'AI_RetryError' ? field(error, 'errors') : undefined;
-  if (Array.isArray(tried)) attempts = tried.length;
+/** How often an inner layer tried before it gave up: our own, kafkajs, the AI SDK, the AWS SDK. */
+function nestedAttemptsOf({ error, name, textCode }: Thrown): number | undefined {
+  const attempts = innerAttempts(error, name, textCode);
   return attempts !== undefined && attempts > 1 ? attempts : undefined;
+}
+
+function innerAttempts(error: unknown, name: string, code: string): number | undefined {
+  if (code === 'RETRY_STOPPED') return wholeField(field(error, 'details'), 'attempts');
+  if (name === 'KafkaJSNumberOfRetriesExceeded') return (wholeField(error, 'retryCount') ?? 0) + 1;
+  if (name === 'AI_RetryError') return wholeField(field(error, 'errors'), 'length');
+  return wholeField(field(error, '$metadata'), 'attempts');
 }

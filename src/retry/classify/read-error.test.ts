@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { HoldfastError } from '../../kernel/error.ts';
-import { readError } from './read-error.ts';
+import { readError as readThrown } from './read-error.ts';
+import { lookAt } from './thrown.ts';
 
 function made(fields: object, name = 'Error'): Error {
   return Object.assign(new Error('text is never looked at'), { name, ...fields });
@@ -11,6 +12,8 @@ function ofClass(className: string, fields: object = {}, message = 'text'): Erro
   const type = { [className]: class extends Error {} }[className] ?? Error;
   return Object.assign(new type(message), fields);
 }
+
+const readError = (error: unknown) => readThrown(lookAt(error));
 
 const RETRY = 'retry';
 const FAIL = 'fail';

@@ -1,26 +1,19 @@
 import { isHoldfastError } from '../../kernel/error.ts';
 import { amqpRule, kafkaRule } from './broker-codes.ts';
-import { field, nameOf, textField, wholeField } from './field.ts';
 import { GRPC_STATUSES } from './grpc-status.ts';
 import { NAMES } from './names.ts';
 import { NETWORK_CODES } from './network-codes.ts';
 import { OWN_CODES } from './own-codes.ts';
-import { AWS_THROTTLING, PROVIDER_CODES } from './provider-codes.ts';
+import { AWS_THROTTLING } from './provider-codes.ts';
+import { readAnswer } from './read-answer.ts';
 import { REDIS_CODES, redisCode } from './redis-codes.ts';
-import type { Rule } from './rule.ts';
+import type { Reading, Rule } from './rule.ts';
 import { sqlstateRule } from './sqlstate-rule.ts';
 import { statusRule } from './status-rule.ts';
-
-/** What one thrown value says by itself, its causes left aside. */
-export interface Reading extends Rule {
-  readonly status?: number;
-  readonly code?: string;
-}
-
-type Read = (error: unknown) => Reading | undefined;
+import { field, textField, type Thrown, wholeField } from './thrown.ts';
 
 // The most particular first: a gRPC error also has a `code`, an AWS error also has a status.
-const READERS: readonly Read[] = [
+const READERS: readonly ((thrown: Thrown) => Reading | undefined)[] = [
   readOwn,
   readGrpc,
   readAws,
@@ -28,156 +21,119 @@ const READERS: readonly Read[] = [
   readAmqp,
   readRedis,
   readInvalid,
-  readHttp,
+  readAnswer,
   readSql,
   readCode,
   readName,
 ];
 
-/** Reads one thrown value by its codes, status and class name; never by its message. */
-export function readError(error: unknown): Reading {
+/** What one thrown value says by itself: by its codes, status and class name, never by its message. */
+export function readError(thrown: Thrown): Reading {
   for (const read of READERS) {
-    const reading = read(error);
+    const reading = read(thrown);
     if (reading) return reading;
   }
-  const code = textField(error, 'code');
-  return code === undefined ? { kind: 'unknown' } : { kind: 'unknown', code };
+  return thrown.textCode === '' ? { kind: 'unknown' } : { kind: 'unknown', code: thrown.textCode };
 }
 
-/** The HTTP status of an answer that was thrown, in the places where clients put it. */
-function statusOf(error: unknown): number | undefined {
-  const places = [['status'], ['statusCode'], ['response', 'status'], ['response', 'statusCode']];
-  // Below 300 it is no failed answer but the exit code of a process or an answer that could not be parsed.
-  return places.map((path) => wholeField(error, ...path)).find((n) => n !== undefined && n >= 300 && n <= 599);
-}
-
-function readOwn(error: unknown): Reading | undefined {
+function readOwn({ error }: Thrown): Reading | undefined {
   if (!isHoldfastError(error)) return undefined;
-  const status = wholeField(error, 'details', 'status');
-  const rule = error.code === 'HTTP_STATUS' && status !== undefined ? statusRule(status) : ruleOf(error.code);
+  const status = wholeField(error.details, 'status');
+  const rule = error.code === 'HTTP_STATUS' && status !== undefined ? statusRule(status) : ownRule(error.code);
   return rule && { ...rule, code: error.code, ...(status === undefined ? {} : { status }) };
 }
 
 /** Another copy of the package may have codes that this one does not know. */
-function ruleOf(code: string): Rule | undefined {
+function ownRule(code: string): Rule | undefined {
   return Object.hasOwn(OWN_CODES, code) ? OWN_CODES[code as keyof typeof OWN_CODES] : undefined;
 }
 
-function readGrpc(error: unknown): Reading | undefined {
-  const status = GRPC_STATUSES[wholeField(error, 'code') ?? -1];
-  if (!status || typeof field(error, 'details') !== 'string' || typeof field(error, 'metadata') !== 'object')
+function readGrpc({ error, numberCode }: Thrown): Reading | undefined {
+  const status = numberCode === undefined ? undefined : GRPC_STATUSES[numberCode];
+  if (!status || typeof field(error, 'details') !== 'string' || typeof field(error, 'metadata') !== 'object') {
     return undefined;
+  }
   const { name, ...rule } = status;
   return { ...rule, code: name };
 }
 
-function readAws(error: unknown): Reading | undefined {
-  if (typeof field(error, '$metadata') !== 'object') return undefined;
-  const status = wholeField(error, '$metadata', 'httpStatusCode');
-  const code = nameOf(error) ?? 'Error';
-  const facts = status === undefined ? { code } : { code, status };
-  if (AWS_THROTTLING.has(code) || field(error, '$retryable', 'throttling') === true) {
+function readAws({ error, name }: Thrown): Reading | undefined {
+  const metadata = field(error, '$metadata');
+  if (typeof metadata !== 'object') return undefined;
+  const status = wholeField(metadata, 'httpStatusCode');
+  const facts = status === undefined ? { code: name } : { code: name, status };
+  const retryable = field(error, '$retryable');
+  if (AWS_THROTTLING.has(name) || field(retryable, 'throttling') === true) {
     return { kind: 'rate-limit', verdict: 'retry', ...facts };
   }
-  if (typeof field(error, '$retryable') === 'object') return { kind: 'http', verdict: 'retry', ...facts };
+  if (typeof retryable === 'object') return { kind: 'http', verdict: 'retry', ...facts };
   return status === undefined ? undefined : { ...statusRule(status), ...facts };
 }
 
-function readKafka(error: unknown): Reading | undefined {
-  const name = nameOf(error) ?? '';
-  const text = textField(error, 'code');
-  const number = wholeField(error, 'code') ?? wholeField(error, 'apiCode');
-  const retriable = ['retriable', 'canRetry', 'isRetriable'].some((flag) => field(error, flag) === true);
+function readKafka({ error, name, textCode, numberCode }: Thrown): Reading | undefined {
   if (name.startsWith('KafkaJS')) {
-    const code = textField(error, 'type') ?? text ?? (number === undefined ? name : String(number));
-    const rule =
-      NAMES.get(name) ?? NETWORK_CODES.get(text ?? '') ?? kafkaRule(number, number !== undefined && retriable);
+    const retriable = field(error, 'retriable') === true;
+    const code = textField(error, 'type') || textCode || String(numberCode ?? name);
+    const rule = NAMES.get(name) ?? NETWORK_CODES.get(textCode) ?? kafkaRule(numberCode, retriable);
     return { ...rule, code, likelyTransient: retriable };
   }
-  if (text?.startsWith('PLT_KFK_')) {
-    return { ...(NAMES.get(text) ?? kafkaRule(number, retriable)), code: textField(error, 'apiId') ?? text };
+  if (textCode.startsWith('PLT_KFK_')) {
+    const rule = NAMES.get(textCode) ?? kafkaRule(wholeField(error, 'apiCode'), field(error, 'canRetry') === true);
+    return { ...rule, code: textField(error, 'apiId') || textCode };
   }
-  if (number !== undefined && (name === 'LibrdKafkaError' || typeof field(error, 'isRetriable') === 'boolean')) {
-    return { ...kafkaRule(number, retriable), code: String(number) };
-  }
-  return undefined;
+  const isRetriable = numberCode === undefined ? undefined : field(error, 'isRetriable');
+  if (typeof isRetriable !== 'boolean' && name !== 'LibrdKafkaError') return undefined;
+  return { ...kafkaRule(numberCode, isRetriable === true), code: String(numberCode) };
 }
 
-function readAmqp(error: unknown): Reading | undefined {
-  const replyCode = wholeField(error, 'code');
-  if (replyCode === undefined) return undefined;
+function readAmqp({ error, numberCode }: Thrown): Reading | undefined {
+  if (numberCode === undefined) return undefined;
   const isChannelClose = wholeField(error, 'classId') !== undefined && wholeField(error, 'methodId') !== undefined;
   // A closed connection brings the reply code alone; these two numbers are nobody else's.
-  const isConnectionClose = replyCode === 320 || replyCode === 541;
-  return isChannelClose || isConnectionClose ? { ...amqpRule(replyCode), code: String(replyCode) } : undefined;
+  const isConnectionClose = numberCode === 320 || numberCode === 541;
+  return isChannelClose || isConnectionClose ? { ...amqpRule(numberCode), code: String(numberCode) } : undefined;
 }
 
 const REDIS_REPLIES = ['ReplyError', 'ErrorReply', 'SimpleError', 'BlobError'];
 
-function readRedis(error: unknown): Reading | undefined {
-  const name = nameOf(error) ?? '';
+function readRedis({ error, name, textCode }: Thrown): Reading | undefined {
   if (REDIS_REPLIES.includes(name)) {
-    const code = textField(error, 'code') ?? redisCode(textField(error, 'message') ?? '');
+    const code = textCode || redisCode(textField(error, 'message'));
     return code === undefined ? { kind: 'database' } : { ...(REDIS_CODES.get(code) ?? { kind: 'database' }), code };
   }
   // ioredis gives up a sent command when the connection closes; it hangs the command on the error.
-  const isFlushed = name === 'AbortError' && typeof field(error, 'command', 'name') === 'string';
+  const isFlushed = name === 'AbortError' && textField(field(error, 'command'), 'name') !== '';
   return isFlushed ? { kind: 'network', verdict: 'retry', code: name } : undefined;
 }
 
 /** Any validator that speaks Standard Schema throws (or hangs on its error) a list of issues with messages. */
-function readInvalid(error: unknown): Reading | undefined {
+function readInvalid({ error, name }: Thrown): Reading | undefined {
   const issues = field(error, 'issues');
-  if (!Array.isArray(issues) || textField(issues[0], 'message') === undefined) return undefined;
-  return { kind: 'invalid', verdict: 'fail', code: nameOf(error) ?? 'issues' };
+  if (!Array.isArray(issues) || textField(issues[0], 'message') === '') return undefined;
+  return { kind: 'invalid', verdict: 'fail', code: name };
 }
 
-const PROVIDER_CODE_PLACES = [
-  ['code'],
-  ['type'],
-  ['error', 'code'],
-  ['error', 'type'],
-  ['error', 'error', 'code'],
-  ['error', 'error', 'type'],
-  ['data', 'error', 'code'],
-  ['data', 'error', 'type'],
-];
-
-function readHttp(error: unknown): Reading | undefined {
-  const status = statusOf(error);
-  const codes = PROVIDER_CODE_PLACES.map((path) => textField(error, ...path)).filter((code) => code !== undefined);
-  const known = codes.find((code) => PROVIDER_CODES.has(code));
-  const byCode = PROVIDER_CODES.get(known ?? '');
-  const likelyTransient = field(error, 'isRetryable') === true;
-  if (status === undefined) return byCode && { ...byCode, code: known ?? '', likelyTransient };
-  const byStatus = statusRule(status);
-  const rule = byCode && (byCode.kind === 'quota' || byStatus.verdict === undefined) ? byCode : byStatus;
-  const code = known ?? codes[0];
-  return { ...rule, status, likelyTransient, ...(code === undefined ? {} : { code }) };
-}
-
-function readSql(error: unknown): Reading | undefined {
-  const code = textField(error, 'code') ?? '';
-  const hasSeverity = textField(error, 'severity') !== undefined;
+function readSql({ error, textCode }: Thrown): Reading | undefined {
   // A leading digit is a SQLSTATE and nothing else; a leading letter may be Node's EPIPE.
-  const state = (hasSeverity ? /^[0-9A-Z]{5}$/ : /^[0-9][0-9A-Z]{4}$/).test(code)
-    ? code
-    : (textField(error, 'sqlState') ?? '');
-  return /^[0-9A-Z]{5}$/.test(state) ? { ...sqlstateRule(state), code: state } : undefined;
+  const isState =
+    /^[0-9][0-9A-Z]{4}$/.test(textCode) || (/^[A-Z][0-9A-Z]{4}$/.test(textCode) && textField(error, 'severity') !== '');
+  const state = isState ? textCode : textField(error, 'sqlState');
+  return state === '' ? undefined : { ...sqlstateRule(state), code: state };
 }
 
-function readCode(error: unknown): Reading | undefined {
-  const code = textField(error, 'code') ?? '';
-  const rule = NETWORK_CODES.get(code);
-  return rule && { ...rule, code };
+function readCode({ textCode }: Thrown): Reading | undefined {
+  const rule = NETWORK_CODES.get(textCode);
+  return rule && { ...rule, code: textCode };
 }
 
-function readName(error: unknown): Reading | undefined {
-  const name = nameOf(error) ?? '';
-  // Not every AbortError is an abort: some libraries use the name for "do not retry". The platform's is a DOMException.
-  const isAbort =
-    name === 'AbortError' &&
-    (Object.prototype.toString.call(error) === '[object DOMException]' || field(error, 'type') === 'aborted');
-  const rule: Reading | undefined = isAbort ? { kind: 'timeout', verdict: 'retry' } : NAMES.get(name);
-  return rule && { ...rule, code: textField(error, 'code') ?? name };
+function readName({ error, name, textCode }: Thrown): Reading | undefined {
+  const rule = name === 'AbortError' && isAbort(error) ? ABORTED : NAMES.get(name);
+  return rule && { ...rule, code: textCode || name };
+}
+
+const ABORTED: Rule = { kind: 'timeout', verdict: 'retry' };
+
+/** Some libraries use the name for "do not retry". The platform's is a DOMException, node-fetch's has a type. */
+function isAbort(error: unknown): boolean {
+  return Object.prototype.toString.call(error) === '[object DOMException]' || field(error, 'type') === 'aborted';
 }

@@ -11,6 +11,12 @@ export interface Rule {
   readonly likelyTransient?: boolean;
 }
 
+/** What one thrown value says by itself, its causes left aside. */
+export interface Reading extends Rule {
+  readonly status?: number;
+  readonly code?: string;
+}
+
 /** One rule for many codes. */
 export function rules(
   kind: FailureKind,
