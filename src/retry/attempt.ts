@@ -120,7 +120,7 @@ export class Attempt<T> extends Context {
   }
 
   private async abandonAfterGrace(): Promise<void> {
-    for (let turn = 0; turn < GRACE_TURNS; turn++) await undefined;
+    for (let turn = 0; turn < GRACE_TURNS; turn++) await Promise.resolve();
     if (this.settled) return;
     this.leave();
     this.bounds.onAbandoned();

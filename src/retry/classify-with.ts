@@ -13,7 +13,8 @@ export function classifyWith(classify: Classify | undefined, error: unknown, ope
   }
   if (typeof answer === 'object') return answer;
   const failure = serviceCallClassifier(error);
-  if (answer === undefined || answer === failure.verdict) return failure;
+  // A terminal error is the function's own last word; no general rule of the caller's overrides it.
+  if (answer === undefined || answer === failure.verdict || failure.kind === 'terminal') return failure;
   // A changed verdict keeps the facts, but not the reason that was given for the old one.
   const { reason: _reason, ...facts } = failure;
   return { ...facts, verdict: answer };

@@ -1,16 +1,14 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import type { Effects } from '../kernel/effects.ts';
 import type { LogFields, Logger } from '../kernel/log.ts';
-import { activeSpan } from '../system/active-span.ts';
 import { systemEffects } from '../system/effects.ts';
 import type { RetryBudget } from './budget.ts';
 import type { Classify } from './failure.ts';
-import { logRetries } from './log-retries.ts';
+import { allObservers } from './all-observers.ts';
 import { serviceCall } from './policies.ts';
 import { type Policy, type PolicyOptions, toPolicy } from './policy.ts';
-import type { RetryEvent, RetryObserver } from './retry-event.ts';
+import type { RetryObserver } from './retry-event.ts';
 import type { RetryState } from './state.ts';
-import { traceRetries } from './trace-retries.ts';
 
 /** What `withRetry` takes. Every field may be left out. */
 export interface RetryOptions {
@@ -83,7 +81,7 @@ export function planRetry(operation: string, fn: unknown, options: RetryOptions 
     deadlineAtMs: options.deadlineAt === undefined ? Infinity : Number(options.deadlineAt),
     budget: options.budget,
     resumeFrom: options.resumeFrom,
-    emit: observerOf(options),
+    emit: allObservers(options),
   };
 }
 
@@ -135,23 +133,4 @@ function isSignal(value: unknown): boolean {
     typeof (value as AbortSignal | null)?.aborted === 'boolean' &&
     typeof (value as AbortSignal).addEventListener === 'function'
   );
-}
-
-/** One function that tells all who listen, or nothing. What a listener throws is its own affair. */
-function observerOf(options: RetryOptions): RetryObserver | undefined {
-  const span = activeSpan();
-  if (!options.logger && !options.observe && !span) return undefined;
-  const observers: RetryObserver[] = [];
-  if (options.logger) observers.push(logRetries(options.logger, options.logFields));
-  if (span) observers.push(traceRetries(span));
-  if (options.observe) observers.push(options.observe);
-  return (event: RetryEvent) => {
-    for (const observer of observers) {
-      try {
-        observer(event);
-      } catch {
-        // A broken logger must not turn a payment that went through into one that is tried again.
-      }
-    }
-  };
 }

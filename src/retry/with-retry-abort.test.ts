@@ -67,7 +67,7 @@ describe('the caller’s abort', () => {
   test('in the same tick as success: the value wins [F.10]', async () => {
     const caller = new AbortController();
     const fn = async (): Promise<string> => {
-      await undefined;
+      await Promise.resolve();
       caller.abort('too late');
       return Promise.resolve('value');
     };
@@ -77,7 +77,7 @@ describe('the caller’s abort', () => {
   test('in the same tick as failure: the abort is reported [F.10]', async () => {
     const caller = new AbortController();
     const fn = async (): Promise<never> => {
-      await undefined;
+      await Promise.resolve();
       caller.abort('first');
       throw unavailable();
     };

@@ -45,7 +45,9 @@ describe('options', () => {
       logFields: Object.freeze({ userId: 'u' }),
       effects: time,
     });
+    const kept = JSON.stringify(options);
     await time.settle(withRetry('call', scripted([unavailable()], 1).fn, options));
+    expect(JSON.stringify(options)).toBe(kept);
   });
 
   test('given once serve every call, and a call’s own win [S0.1]', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { HoldfastError, isHoldfastError } from '../kernel/error.ts';
+import { type HoldfastError, isHoldfastError } from '../kernel/error.ts';
 import { notFound, outcome, scripted, unavailable } from '../../test/support/scripted.ts';
 import { virtualTime } from '../testing/virtual-time.ts';
 import type { AttemptContext } from './attempt.ts';
@@ -84,7 +84,7 @@ describe('attempts', () => {
   test('a terminal error inside the function makes no further call [F.17]', async () => {
     const { TerminalHandlerError } = await import('./terminal-handler-error.ts');
     const { fn, seen } = scripted([new TerminalHandlerError('stop here'), unavailable()], 1);
-    await expect(withRetry('call', fn, { policy: quick, classify: () => undefined })).rejects.toThrow('stop here');
+    await expect(withRetry('call', fn, { policy: quick, classify: () => 'retry' })).rejects.toThrow('stop here');
     expect(seen).toHaveLength(1);
   });
 
@@ -363,8 +363,8 @@ test('an error of ours inside another operation is noticed as nested retries', a
       observe: (event) => seen.push(event),
     }),
   );
-  const failed = seen.filter((event) => event.type === 'attempt-failed');
-  expect(failed[0]?.failure.nestedAttempts).toBe(3);
+  const failed = seen.find((event) => event.type === 'attempt-failed');
+  expect(failed?.failure.nestedAttempts).toBe(3);
 });
 
 test('the error keeps the stack of the caller', async () => {

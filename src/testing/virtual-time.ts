@@ -85,5 +85,5 @@ export function virtualTime(options: { wallMs?: number } = {}): VirtualTime {
 
 /** Lets every promise that can settle without time do so: a hundred turns are far more than any chain of ours takes. */
 async function settled(): Promise<void> {
-  for (let turn = 0; turn < 100; turn++) await undefined;
+  for (let turn = 0; turn < 100; turn++) await Promise.resolve();
 }

@@ -55,6 +55,15 @@ describe('values that are no proper errors', () => {
     expect(eventHandlerClassifier(value)).toEqual({ verdict: 'retry', kind: 'unknown' });
   });
 
+  test('a getter that throws hides nothing but itself [F.15]', () => {
+    const error = Object.defineProperty(withCode('ECONNRESET'), 'response', {
+      get() {
+        throw new Error('do not look');
+      },
+    });
+    expect(serviceCallClassifier(error)).toEqual({ verdict: 'retry', kind: 'network', code: 'ECONNRESET' });
+  });
+
   test('a hostile cause does not hide what the error itself says [F.15]', () => {
     expect(serviceCallClassifier(withCode('ECONNRESET', untouchable.proxy))).toMatchObject({
       verdict: 'retry',
@@ -109,16 +118,39 @@ describe('wrappers', () => {
     expect(eventHandlerClassifier(wrapped(permanent, 9))).toEqual({ verdict: 'retry', kind: 'unknown' });
   });
 
-  test('a chain that grows as it is read comes to an end [F.16]', () => {
+  test('a chain that grows as it is read ends after 64 errors [F.16]', () => {
+    let made = 0;
     class Endless extends Error {
+      constructor() {
+        super('again');
+        made++;
+      }
       override get cause(): unknown {
-        return new Endless('again');
+        return new Endless();
+      }
+      get lastError(): unknown {
+        return new Endless();
       }
       get errors(): unknown[] {
-        return [new Endless('and'), new Endless('again')];
+        return [new Endless(), new Endless()];
       }
     }
-    expect(serviceCallClassifier(new Endless('x'))).toEqual({ verdict: 'fail', kind: 'unknown' });
+    expect(serviceCallClassifier(new Endless())).toEqual({ verdict: 'fail', kind: 'unknown' });
+    expect(made).toBeLessThan(64 * 5);
+  });
+
+  test('an error that wraps itself in every way is read once [F.16]', () => {
+    let reads = 0;
+    const error = Object.defineProperty(new AggregateError([]), 'issues', { get: () => void reads++ });
+    Object.assign(error, {
+      cause: error,
+      lastError: error,
+      originalError: error,
+      socketError: error,
+      errors: [error, error],
+    });
+    serviceCallClassifier(error);
+    expect(reads).toBe(1);
   });
 });
 
@@ -147,6 +179,8 @@ describe('errors side by side', () => {
     const reply = Object.assign(new Error('WRONGTYPE Operation'), { name: 'ReplyError' });
     const error = Object.assign(new Error('1 commands failed'), { replies: ['OK', reply], errorIndexes: [1] });
     expect(eventHandlerClassifier(error)).toMatchObject({ verdict: 'fail', code: 'WRONGTYPE' });
+    const data = Object.assign(new Error('x'), { replies: [{ status: 404 }, { code: '23505' }] });
+    expect(eventHandlerClassifier(data)).toEqual({ verdict: 'retry', kind: 'unknown' });
   });
 });
 

@@ -1,9 +1,10 @@
 import type { FailureKind } from '../failure.ts';
 import { type HeaderSource, type Hint, readHint } from '../hint.ts';
 import { isTerminalHandlerError } from '../terminal-handler-error.ts';
+import { field, wholeField } from './field.ts';
 import { readError } from './read-error.ts';
 import type { Reading } from './rule.ts';
-import { field, lookAt, type Thrown, wholeField } from './thrown.ts';
+import { lookAt, type Thrown } from './thrown.ts';
 
 /** What a thrown value and everything it wraps say together. */
 export interface Facts extends Reading {
@@ -112,15 +113,18 @@ function causesOf(error: object): unknown[] {
 /** The errors beside each other in an AggregateError, or among the replies of a Redis transaction. */
 function membersOf(error: object): unknown[] {
   const members = field(error, 'errors') ?? field(error, 'replies');
-  if (!Array.isArray(members)) return [];
-  // The AI SDK lists the failure of each attempt; only the last one, a cause, is the present state.
-  if (field(error, 'name') === 'AI_RetryError') return [];
-  return members.slice(0, MAX_ERRORS).filter((member) => member instanceof Error);
+  return Array.isArray(members) ? members.slice(0, MAX_ERRORS).filter((member) => member instanceof Error) : [];
 }
 
 function hintOf(error: unknown, status: number | undefined, rules: ChainRules): Hint | undefined {
-  const places = [error, field(error, 'response'), field(error, '$response')].map((place) => field(place, 'headers'));
-  for (const headers of [...places, field(error, 'responseHeaders'), field(error, 'metadata')]) {
+  const places = [
+    field(error, 'headers'),
+    field(error, 'response', 'headers'),
+    field(error, 'responseHeaders'),
+    field(error, '$response', 'headers'),
+    field(error, 'metadata'),
+  ];
+  for (const headers of places) {
     if (typeof headers !== 'object' || headers === null) continue;
     const hint = readHint(headers as HeaderSource, rules.nowWallMs(), status);
     if (hint) return hint;
@@ -135,8 +139,8 @@ function nestedAttemptsOf({ error, name, textCode }: Thrown): number | undefined
 }
 
 function innerAttempts(error: unknown, name: string, code: string): number | undefined {
-  if (code === 'RETRY_STOPPED') return wholeField(field(error, 'details'), 'attempts');
+  if (code === 'RETRY_STOPPED') return wholeField(error, 'details', 'attempts');
   if (name === 'KafkaJSNumberOfRetriesExceeded') return (wholeField(error, 'retryCount') ?? 0) + 1;
-  if (name === 'AI_RetryError') return wholeField(field(error, 'errors'), 'length');
-  return wholeField(field(error, '$metadata'), 'attempts');
+  if (name === 'AI_RetryError') return wholeField(error, 'errors', 'length');
+  return wholeField(error, '$metadata', 'attempts');
 }

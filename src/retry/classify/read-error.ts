@@ -1,5 +1,6 @@
 import { isHoldfastError } from '../../kernel/error.ts';
 import { amqpRule, kafkaRule } from './broker-codes.ts';
+import { field, textField, wholeField } from './field.ts';
 import { GRPC_STATUSES } from './grpc-status.ts';
 import { NAMES } from './names.ts';
 import { NETWORK_CODES } from './network-codes.ts';
@@ -10,7 +11,7 @@ import { REDIS_CODES, redisCode } from './redis-codes.ts';
 import type { Reading, Rule } from './rule.ts';
 import { sqlstateRule } from './sqlstate-rule.ts';
 import { statusRule } from './status-rule.ts';
-import { field, textField, type Thrown, wholeField } from './thrown.ts';
+import type { Thrown } from './thrown.ts';
 
 // The most particular first: a gRPC error also has a `code`, an AWS error also has a status.
 const READERS: readonly ((thrown: Thrown) => Reading | undefined)[] = [
@@ -73,13 +74,13 @@ function readAws({ error, name }: Thrown): Reading | undefined {
 function readKafka({ error, name, textCode, numberCode }: Thrown): Reading | undefined {
   if (name.startsWith('KafkaJS')) {
     const retriable = field(error, 'retriable') === true;
-    const code = textField(error, 'type') || textCode || String(numberCode ?? name);
+    const code = textField(error, 'type') ?? (textCode || String(numberCode ?? name));
     const rule = NAMES.get(name) ?? NETWORK_CODES.get(textCode) ?? kafkaRule(numberCode, retriable);
     return { ...rule, code, likelyTransient: retriable };
   }
   if (textCode.startsWith('PLT_KFK_')) {
     const rule = NAMES.get(textCode) ?? kafkaRule(wholeField(error, 'apiCode'), field(error, 'canRetry') === true);
-    return { ...rule, code: textField(error, 'apiId') || textCode };
+    return { ...rule, code: textField(error, 'apiId') ?? textCode };
   }
   const isRetriable = numberCode === undefined ? undefined : field(error, 'isRetriable');
   if (typeof isRetriable !== 'boolean' && name !== 'LibrdKafkaError') return undefined;
@@ -98,27 +99,28 @@ const REDIS_REPLIES = ['ReplyError', 'ErrorReply', 'SimpleError', 'BlobError'];
 
 function readRedis({ error, name, textCode }: Thrown): Reading | undefined {
   if (REDIS_REPLIES.includes(name)) {
-    const code = textCode || redisCode(textField(error, 'message'));
+    const code = textCode || redisCode(textField(error, 'message') ?? '');
     return code === undefined ? { kind: 'database' } : { ...(REDIS_CODES.get(code) ?? { kind: 'database' }), code };
   }
   // ioredis gives up a sent command when the connection closes; it hangs the command on the error.
-  const isFlushed = name === 'AbortError' && textField(field(error, 'command'), 'name') !== '';
+  const isFlushed = name === 'AbortError' && textField(error, 'command', 'name') !== undefined;
   return isFlushed ? { kind: 'network', verdict: 'retry', code: name } : undefined;
 }
 
 /** Any validator that speaks Standard Schema throws (or hangs on its error) a list of issues with messages. */
 function readInvalid({ error, name }: Thrown): Reading | undefined {
   const issues = field(error, 'issues');
-  if (!Array.isArray(issues) || textField(issues[0], 'message') === '') return undefined;
+  if (!Array.isArray(issues) || textField(issues[0], 'message') === undefined) return undefined;
   return { kind: 'invalid', verdict: 'fail', code: name };
 }
 
 function readSql({ error, textCode }: Thrown): Reading | undefined {
   // A leading digit is a SQLSTATE and nothing else; a leading letter may be Node's EPIPE.
   const isState =
-    /^[0-9][0-9A-Z]{4}$/.test(textCode) || (/^[A-Z][0-9A-Z]{4}$/.test(textCode) && textField(error, 'severity') !== '');
+    /^[0-9][0-9A-Z]{4}$/.test(textCode) ||
+    (/^[A-Z][0-9A-Z]{4}$/.test(textCode) && textField(error, 'severity') !== undefined);
   const state = isState ? textCode : textField(error, 'sqlState');
-  return state === '' ? undefined : { ...sqlstateRule(state), code: state };
+  return state === undefined ? undefined : { ...sqlstateRule(state), code: state };
 }
 
 function readCode({ textCode }: Thrown): Reading | undefined {

@@ -1,3 +1,5 @@
+import { field, textField } from './field.ts';
+
 /** What every reader asks of a thrown value, looked up once. */
 export interface Thrown {
   readonly error: unknown;
@@ -9,44 +11,19 @@ export interface Thrown {
   readonly numberCode: number | undefined;
 }
 
+/** Looks up what the readers need to tell one client's errors from another's. */
 export function lookAt(error: unknown): Thrown {
   const code = field(error, 'code');
-  const isText = typeof code === 'string';
   return {
     error,
     name: nameOf(error),
-    textCode: isText ? code : '',
-    numberCode: !isText && Number.isInteger(code) ? (code as number) : undefined,
+    textCode: typeof code === 'string' ? code : '',
+    numberCode: Number.isInteger(code) ? (code as number) : undefined,
   };
 }
 
-/**
- * The field of a foreign object, or `undefined` when there is none or reading it throws: a getter must not replace the
- * failure that is being looked at.
- */
-export function field(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined;
-  try {
-    return (value as Readonly<Record<string, unknown>>)[name];
-  } catch {
-    return undefined;
-  }
-}
-
-/** The text in a field, '' when something else stands there. */
-export function textField(value: unknown, name: string): string {
-  const found = field(value, name);
-  return typeof found === 'string' ? found : '';
-}
-
-/** The whole number in a field, or `undefined` when something else stands there. */
-export function wholeField(value: unknown, name: string): number | undefined {
-  const found = field(value, name);
-  return Number.isInteger(found) ? (found as number) : undefined;
-}
-
 function nameOf(error: unknown): string {
-  const name = textField(error, 'name');
+  const name = textField(error, 'name') ?? '';
   if (name !== '' && name !== 'Error') return name;
   const made = field(error, 'constructor');
   return typeof made === 'function' && made !== Error ? made.name : name;
