@@ -17,12 +17,12 @@ export interface Envelope {
   readonly attempts: number;
   readonly totalWaitMs: number;
   readonly waits: readonly PlannedWait[];
-  /** What ends the plan; `'endless'` when nothing does within {@link PLAN_LIMIT} waits. */
+  /** What ends the plan; `'endless'` when nothing does within a thousand waits. */
   readonly end: StopReason | 'endless';
 }
 
 /** How many waits are written out at most. */
-export const PLAN_LIMIT = 1_000;
+const PLAN_LIMIT = 1_000;
 
 /**
  * Prints the whole plan of a policy, with the longest delays its jitter allows. `attemptMs` says how long each attempt

@@ -1,0 +1,54 @@
+import { field } from '../../retry/classify/field.ts';
+import type { ChunkMeaning, StreamAdapter } from '../chunk-meaning.ts';
+import { lengthOf, listField } from './chunk-field.ts';
+import { reportedError } from './reported-error.ts';
+
+/** The chunks of `chat.completions.create({ stream: true })`, of OpenAI and of everything that speaks its format. */
+export interface OpenAiChatChunk {
+  readonly choices: readonly unknown[];
+}
+
+/**
+ * OpenAI chat completions. Content: text, refusal, audio, a tool or function call, and visible reasoning
+ * (`reasoning_content`, `reasoning`). Closed when every choice that was seen has its `finish_reason`: the client keeps
+ * the `[DONE]` mark to itself.
+ */
+export const openaiChat: StreamAdapter<OpenAiChatChunk> = {
+  reader() {
+    const unfinished = new Set<unknown>();
+    return (chunk): ChunkMeaning => {
+      const error = field(chunk, 'error');
+      if (error) return reportedError(error);
+      let length = 0;
+      let hasContent = false;
+      let finished = false;
+      for (const choice of listField(chunk, 'choices')) {
+        const index = field(choice, 'index') ?? 0;
+        const delta = field(choice, 'delta');
+        const size = deltaLength(delta);
+        length += size;
+        hasContent ||= size > 0 || hasToolCall(delta);
+        unfinished.add(index);
+        if (typeof field(choice, 'finish_reason') === 'string') finished = unfinished.delete(index);
+      }
+      const end = finished && unfinished.size === 0;
+      return hasContent ? { kind: 'content', length, end } : { kind: 'preamble', end };
+    };
+  },
+};
+
+function deltaLength(delta: unknown): number {
+  const calls = [...listField(delta, 'tool_calls'), { function: field(delta, 'function_call') }];
+  return (
+    lengthOf(delta, 'content', 'refusal', 'reasoning_content', 'reasoning') +
+    lengthOf(field(delta, 'audio'), 'data', 'transcript') +
+    calls.reduce<number>(
+      (sum, call) => sum + lengthOf(field(call, 'function'), 'arguments') + lengthOf(field(call, 'custom'), 'input'),
+      0,
+    )
+  );
+}
+
+function hasToolCall(delta: unknown): boolean {
+  return listField(delta, 'tool_calls').length > 0 || typeof field(delta, 'function_call', 'name') === 'string';
+}
