@@ -1,0 +1,51 @@
+import type { LogFields, Logger } from '../kernel/log.ts';
+import type { RetryEvent, RetryObserver } from '../retry/retry-event.ts';
+import type { ActiveSpan } from '../system/active-span.ts';
+import type { RequestPlan } from './request-options.ts';
+
+/** What the attempt under way has learned so far. */
+export interface Progress {
+  /** Of the answer, once its first line is there. */
+  status: number | undefined;
+}
+
+/** Adds what only HTTP knows to the lines of a logger: method, status, and how often the request was sent before. */
+export function logHttp(logger: Logger, request: RequestPlan, progress: Progress): Logger {
+  const about = (fields: LogFields): LogFields => ({
+    ...fields,
+    method: request.method,
+    ...(progress.status === undefined ? {} : { httpStatus: progress.status }),
+    ...((fields.attempt ?? 1) > 1 ? { resendCount: (fields.attempt ?? 1) - 1 } : {}),
+  });
+  return {
+    debug: (fields, message) => logger.debug(about(fields), message),
+    info: (fields, message) => logger.info(about(fields), message),
+    warn: (fields, message) => logger.warn(about(fields), message),
+    error: (fields, message) => logger.error(about(fields), message),
+  };
+}
+
+const ENDS: readonly RetryEvent['type'][] = ['attempt-succeeded', 'attempt-failed'];
+
+/**
+ * Adds one event to the span for each request that went over the wire, with the attributes OpenTelemetry gives an HTTP
+ * client: `http.request.resend_count` is absent on the first and counts from 1.
+ */
+export function traceHttp(span: ActiveSpan, request: RequestPlan, progress: Progress): RetryObserver {
+  const { url, method } = request;
+  return (event) => {
+    if (!ENDS.includes(event.type)) return;
+    const failure = event.type === 'attempt-failed' ? event.failure : undefined;
+    const port = url.port || (url.protocol === 'https:' ? '443' : '80');
+    span.addEvent('http.request', {
+      'http.request.method': method,
+      'server.address': url.hostname,
+      'server.port': Number(port),
+      ...(progress.status === undefined ? {} : { 'http.response.status_code': progress.status }),
+      ...(event.attempt > 1 ? { 'http.request.resend_count': event.attempt - 1 } : {}),
+      ...(failure === undefined
+        ? {}
+        : { 'error.type': failure.status === undefined ? (failure.code ?? failure.kind) : String(failure.status) }),
+    });
+  };
+}

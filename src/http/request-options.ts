@@ -1,0 +1,193 @@
+import { OptionCheck } from '../kernel/check-options.ts';
+import type { LogFields } from '../kernel/log.ts';
+import type { StandardSchema } from '../kernel/standard-schema.ts';
+import type { Classify } from '../retry/failure.ts';
+import type { Policy, PolicyOptions } from '../retry/policy.ts';
+import { checkPolicy, type ClientPlan, lowered, ownHeaders } from './client-options.ts';
+import { checkHeaders, type HeaderRecord, isHeaderValue, isHeaderWord } from './header-rules.ts';
+import type { ReadAs } from './parse-answer.ts';
+import { isRepeatable, type Replay } from './replay-guard.ts';
+import { type Query, targetUrl } from './target-url.ts';
+
+export type HttpMethod = 'GET' | 'HEAD' | 'OPTIONS' | 'PUT' | 'DELETE' | 'POST' | 'PATCH';
+
+/** One request. `operation` and `path` must be there. */
+export interface HttpRequest<T = unknown> {
+  /** Names the call in logs, errors and metrics: one name for each kind of call, without ids. */
+  readonly operation: string;
+  /** Below the client's `baseUrl`. Encode values with the `path` template. */
+  readonly path: string;
+  /** Default: `POST` with a body, else `GET`. */
+  readonly method?: HttpMethod;
+  readonly query?: Query | undefined;
+  /** Sent as JSON, with its content type. */
+  readonly json?: unknown;
+  /** Sent as it is. A `ReadableStream` can be sent once, so such a request is never repeated. */
+  readonly body?: BodyInit | undefined;
+  readonly headers?: HeaderRecord | undefined;
+  /** The same on all attempts. With it a POST or PATCH may be repeated. 1 to 255 visible ASCII characters. */
+  readonly idempotencyKey?: string | undefined;
+  /** Whose request it is: goes into the client's user header and, as `userId`, into the log. */
+  readonly user?: string | undefined;
+  /** The same on all attempts. Default: a new one. Pass on the one of the request you are serving. */
+  readonly requestId?: string | undefined;
+  /** Any Standard Schema (zod, valibot, arktype, …). An answer it refuses is never asked for again. */
+  readonly schema?: StandardSchema<T> | undefined;
+  /** What a good answer's body is read as. Default `json`; `nothing` does not look at it. */
+  readonly read?: ReadAs;
+  /** Says that two of these requests have the effect of one (`true`), or that they do not (`false`), whatever the method. */
+  readonly repeatable?: boolean;
+  /** Bound of each attempt, in place of the policy's (a policy without one: 10,000). Only `Infinity` written here is no bound. */
+  readonly timeoutMs?: number | undefined;
+  /** In place of the client's. */
+  readonly policy?: Policy | PolicyOptions | undefined;
+  /** In place of the client's. */
+  readonly classify?: Classify | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Epoch time (or `Date`) by which all must be over. */
+  readonly deadlineAt?: number | Date | undefined;
+  /** Written to every log line, beside the client's. */
+  readonly logFields?: LogFields | undefined;
+}
+
+const FIELDS: readonly (keyof HttpRequest)[] = [
+  'operation',
+  'path',
+  'method',
+  'query',
+  'json',
+  'body',
+  'headers',
+  'idempotencyKey',
+  'user',
+  'requestId',
+  'schema',
+  'read',
+  'repeatable',
+  'timeoutMs',
+  'policy',
+  'classify',
+  'signal',
+  'deadlineAt',
+  'logFields',
+];
+
+const METHODS: readonly HttpMethod[] = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'POST', 'PATCH'];
+
+/** A checked request: what goes over the wire, the same on all attempts. */
+export interface RequestPlan extends Replay {
+  readonly operation: string;
+  readonly method: string;
+  readonly url: URL;
+  /** All but the token and what counts attempts. */
+  readonly headers: HeaderRecord;
+  readonly body: BodyInit | undefined;
+  readonly requestId: string;
+  readonly read: ReadAs;
+  readonly policy: Policy;
+  readonly deadlineAtMs: number;
+}
+
+/** Checks one request; throws `INVALID_OPTIONS` with everything that is wrong. */
+export function planRequest(client: ClientPlan, request: HttpRequest): RequestPlan {
+  const check = new OptionCheck('request()');
+  check.known(request, FIELDS);
+  const { operation, idempotencyKey, user } = request;
+  if (typeof operation !== 'string' || operation === '')
+    check.refuse('operation', operation, "name the operation, for example 'create-invoice'");
+  const target = targetUrl(client.base, request.path, request.query);
+  if ('problem' in target) check.refuse('path', request.path, target.problem);
+  const method = request.method ?? (request.json === undefined && request.body === undefined ? 'GET' : 'POST');
+  if (!METHODS.includes(method)) check.refuse('method', method, `write one of ${METHODS.join(', ')}`);
+  const body = checkBody(check, request, method);
+  checkHeaders(check, request.headers, ownHeaders(client.bearer !== undefined, client.userHeader));
+  checkIds(check, request);
+  const policy = checkPolicy(check, request.policy) ?? client.policy;
+  checkBounds(check, request);
+  const requestId = request.requestId ?? client.newRequestId();
+  if (request.requestId === undefined && !isHeaderWord(requestId))
+    check.refuse('newRequestId', requestId, `let it ${ID}`);
+  check.done();
+  return {
+    operation,
+    method,
+    url: 'url' in target ? target.url : new URL(client.base),
+    headers: {
+      accept: request.read === 'text' || request.read === 'nothing' ? '*/*' : 'application/json',
+      ...(request.json === undefined ? {} : { 'content-type': 'application/json' }),
+      ...client.headers,
+      ...lowered(request.headers),
+      'x-request-id': requestId,
+      ...(idempotencyKey === undefined ? {} : { [client.idempotencyHeader]: idempotencyKey }),
+      ...(user === undefined ? {} : { [client.userHeader]: user }),
+    },
+    body,
+    requestId,
+    read: request.read ?? 'json',
+    policy: { ...policy, timeoutMs: request.timeoutMs ?? boundMs(policy) },
+    deadlineAtMs: request.deadlineAt === undefined ? Infinity : Number(request.deadlineAt),
+    repeatable: isRepeatable(method, idempotencyKey, request.repeatable),
+    bodyIsKept: !isOneShot(body),
+  };
+}
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+
+/** Policies made for work that bounds itself (streams, handlers) have no bound; over HTTP that would wait for ever. */
+function boundMs(policy: Policy): number {
+  return policy.timeoutMs === Infinity ? DEFAULT_TIMEOUT_MS : policy.timeoutMs;
+}
+
+function checkBody(check: OptionCheck, request: HttpRequest, method: string): BodyInit | undefined {
+  const { json, body } = request;
+  if (json !== undefined && body !== undefined) check.refuse('body', body, 'write either json or body');
+  if ((json !== undefined || body !== undefined) && (method === 'GET' || method === 'HEAD')) {
+    check.refuse('method', method, 'leave json and body out, or use another method; use query for parameters');
+  }
+  if (json === undefined) return body;
+  try {
+    // Once, before the first attempt: all attempts send the same bytes, also when the caller changes the object meanwhile.
+    const text = JSON.stringify(json) as string | undefined;
+    if (text !== undefined) return text;
+  } catch {
+    // Cyclic, or a BigInt in it: said below. The serializer's own message may quote the value.
+  }
+  check.refuse('json', json, 'write a value that JSON can hold');
+  return undefined;
+}
+
+const ID = 'write 1 to 255 visible ASCII characters without spaces';
+
+function checkIds(check: OptionCheck, request: HttpRequest): void {
+  const word = `${ID}, or leave it out`;
+  if (request.idempotencyKey !== undefined && !isHeaderWord(request.idempotencyKey))
+    check.refuse('idempotencyKey', request.idempotencyKey, word);
+  if (request.requestId !== undefined && !isHeaderWord(request.requestId))
+    check.refuse('requestId', request.requestId, word);
+  if (request.user !== undefined && (request.user === '' || !isHeaderValue(request.user))) {
+    check.refuse(
+      'user',
+      request.user,
+      'write one line of Latin text without control characters (encode anything else), or leave it out',
+    );
+  }
+}
+
+function checkBounds(check: OptionCheck, request: HttpRequest): void {
+  const { timeoutMs, deadlineAt, schema, read, repeatable } = request;
+  if (timeoutMs !== undefined)
+    check.number('timeoutMs', timeoutMs, { min: 1, max: Infinity, write: 'write milliseconds from 1' });
+  if (deadlineAt !== undefined && !Number.isFinite(Number(deadlineAt)))
+    check.refuse('deadlineAt', Number(deadlineAt), 'write a Date or epoch milliseconds');
+  if (read !== undefined && !['json', 'text', 'nothing'].includes(read))
+    check.refuse('read', read, "write 'json', 'text' or 'nothing'");
+  if (schema !== undefined && typeof schema?.['~standard']?.validate !== 'function') {
+    check.refuse('schema', schema, 'pass a Standard Schema, for example one of zod or valibot');
+  }
+  if (repeatable !== undefined && typeof repeatable !== 'boolean')
+    check.refuse('repeatable', repeatable, 'write true or false');
+}
+
+function isOneShot(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && (body instanceof ReadableStream || Symbol.asyncIterator in body);
+}
