@@ -29,7 +29,14 @@ export { describeEnvelope, envelope, type Envelope, type PlannedWait } from './r
 export type { Classifier, Classify, Failure, FailureKind, RefusalReason } from './retry/failure.ts';
 export type { Hint } from './retry/hint.ts';
 export { logRetries } from './retry/log-retries.ts';
-export { consumer, eventHandler, llmProvider, llmProviderElapsed, serviceCall, webhookDelivery } from './retry/policies.ts';
+export {
+  consumer,
+  eventHandler,
+  llmProvider,
+  llmProviderElapsed,
+  serviceCall,
+  webhookDelivery,
+} from './retry/policies.ts';
 export { policy, type HintRule, type Policy, type PolicyOptions } from './retry/policy.ts';
 export type { RetryEvent, RetryObserver } from './retry/retry-event.ts';
 export type { RetryOptions } from './retry/retry-options.ts';

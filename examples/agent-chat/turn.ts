@@ -1,0 +1,83 @@
+import type { RetryStrategy } from 'holdfast';
+import { isRetryStreamEvent, openaiChat, retryStream } from 'holdfast/stream';
+import OpenAI from 'openai';
+import type { LiveTurn } from './live-turn.ts';
+import type { HistoryEntry, TurnOutcome } from './turn-event.ts';
+
+export interface TurnInput {
+  readonly turn: LiveTurn;
+  /** What was said so far, the question included. */
+  readonly history: readonly HistoryEntry[];
+  /** The base URL of a provider that speaks OpenAI's chat completions. */
+  readonly provider: { readonly url: string };
+  readonly retry: RetryStrategy;
+  /** Adds to the history that is kept. */
+  readonly keep: (entry: HistoryEntry) => void;
+}
+
+/**
+ * Answers the last question of the history. Text and retries are told as they happen; kept are only the answer, and the
+ * error or the abort that ended it.
+ */
+export async function answerTurn(input: TurnInput): Promise<TurnOutcome> {
+  const { turn, keep } = input;
+  const of = { conversationId: turn.conversationId, turnId: turn.id };
+  let answer = '';
+  try {
+    for await (const chunk of answerStream(input)) {
+      if (isRetryStreamEvent(chunk)) {
+        turn.emit(chunk);
+        continue;
+      }
+      const text = chunk.choices[0]?.delta.content ?? '';
+      if (text === '') continue;
+      answer += text;
+      turn.emit({ type: 'text', ...of, text });
+    }
+    keep({ turnId: turn.id, role: 'assistant', text: answer });
+    return 'completed';
+  } catch (error) {
+    // What was shown was said: half an answer stays in the history, and the model sees it next time.
+    if (answer !== '') keep({ turnId: turn.id, role: 'assistant', text: answer });
+    if (turn.signal.aborted) {
+      keep({ turnId: turn.id, role: 'aborted' });
+      return 'aborted';
+    }
+    const failure = describe(error);
+    keep({ turnId: turn.id, role: 'error', ...failure });
+    turn.emit({ type: 'error', ...of, ...failure });
+    return 'failed';
+  }
+}
+
+function answerStream({
+  turn,
+  history,
+  provider,
+  retry,
+}: TurnInput): ReturnType<typeof retryStream<OpenAI.ChatCompletionChunk>> {
+  // Its own retries are off: there must be one place that waits, and it must say so.
+  const client = new OpenAI({ baseURL: provider.url, apiKey: 'none-needed', maxRetries: 0 });
+  const messages = history.flatMap((entry) =>
+    entry.role === 'user' || entry.role === 'assistant' ? [{ role: entry.role, content: entry.text }] : [],
+  );
+  return retryStream({
+    adapter: openaiChat,
+    retry,
+    conversationId: turn.conversationId,
+    turnId: turn.id,
+    signal: turn.signal,
+    open: ({ signal }) =>
+      client.chat.completions.create(
+        { model: 'local', messages, stream: true },
+        { signal, headers: { 'x-turn-id': turn.id } },
+      ),
+  });
+}
+
+function describe(error: unknown): { readonly message: string; readonly code?: string } {
+  const message = error instanceof Error ? error.message : String(error);
+  const { status, code } = error as { readonly status?: unknown; readonly code?: unknown };
+  if (typeof status === 'number') return { message, code: String(status) };
+  return typeof code === 'string' ? { message, code } : { message };
+}

@@ -1,0 +1,35 @@
+import { availableParallelism } from 'node:os';
+import { defineConfig } from 'vitest/config';
+
+// No test is retried and none may be focused: a run that is green proves every test that is there.
+const always = { retry: 0, allowOnly: false, restoreMocks: true, unstubEnvs: true } as const;
+
+export default defineConfig({
+  test: {
+    // Most tests wait for sockets and processes; vitest's own choice leaves one of two cores idle.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
+    projects: [
+      {
+        test: {
+          ...always,
+          name: 'unit',
+          include: ['src/**/*.test.ts'],
+          pool: 'threads',
+        },
+      },
+      {
+        test: {
+          ...always,
+          name: 'real',
+          include: ['test/**/*.test.ts', 'examples/**/*.test.ts', 'bench/**/*.test.ts'],
+          pool: 'forks',
+          globalSetup: ['test/support/global-setup.ts'],
+          // Sockets, browsers and processes on a busy machine: the limit only ends what hangs, it judges nothing.
+          testTimeout: 60_000,
+          // The first test that needs a server may have to install it.
+          hookTimeout: 300_000,
+        },
+      },
+    ],
+  },
+});
