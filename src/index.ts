@@ -1,4 +1,4 @@
-export { isHoldfastError, HoldfastError } from './kernel/error.ts';
+export { isHoldfastError, HoldfastError, type AnyHoldfastError } from './kernel/error.ts';
 export type { ErrorCode, ErrorDetails } from './kernel/error-codes.ts';
 export type { OptionProblem } from './kernel/check-options.ts';
 export type { Effects, Instant, Sleep } from './kernel/effects.ts';
@@ -9,6 +9,7 @@ export {
   type IdempotencyKeyParts,
 } from './kernel/idempotency-key.ts';
 export type { LogFields, Logger } from './kernel/log.ts';
+export type { RetryState } from './kernel/retry-state.ts';
 export { createSleep, type WaitClock } from './kernel/sleep.ts';
 export type { SchemaIssue, SchemaResult, StandardSchema } from './kernel/standard-schema.ts';
 export { jsonLogger } from './system/json-logger.ts';
@@ -27,7 +28,7 @@ export { countRetries, type RetryCounters } from './retry/count-retries.ts';
 export { decide, type Decision, type StopReason } from './retry/decide.ts';
 export { describeEnvelope, envelope, type Envelope, type PlannedWait } from './retry/envelope.ts';
 export type { Classifier, Classify, Failure, FailureKind, RefusalReason } from './retry/failure.ts';
-export type { Hint } from './retry/hint.ts';
+export { readHint, type HeaderSource, type Hint } from './retry/hint.ts';
 export { logRetries } from './retry/log-retries.ts';
 export {
   consumer,
@@ -51,7 +52,7 @@ export {
   type Schedule,
   type ScheduleSpec,
 } from './retry/schedule.ts';
-export { initialState, resume, type RetryState } from './retry/state.ts';
+export { initialState, resume } from './retry/state.ts';
 export { retryStrategy, type RetryStrategy } from './retry/strategy.ts';
 export { TerminalHandlerError } from './retry/terminal-handler-error.ts';
 export { traceRetries } from './retry/trace-retries.ts';

@@ -36,6 +36,14 @@ describe('linkAbort', () => {
     expect(called).toEqual(['a']);
   });
 
+  test('nothing is linked to a signal that is aborted already', () => {
+    const signal = AbortSignal.abort();
+    let called = false;
+    linkAbort(signal, () => (called = true))();
+    expect(called).toBe(false);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  });
+
   test('the same function may be linked twice', () => {
     const caller = new AbortController();
     let calls = 0;

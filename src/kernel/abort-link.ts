@@ -4,10 +4,11 @@
 const links = new WeakMap<AbortSignal, { callbacks: Set<() => void>; onAbort: () => void }>();
 
 /**
- * Calls `onAbort` once when the signal is aborted, unless unlinked before. The caller checks `signal.aborted` first: a
- * signal that is already aborted calls nothing. Unlinking the last one takes the listener off the signal.
+ * Calls `onAbort` once when the signal is aborted, unless unlinked before. The caller checks `signal.aborted` first: on a
+ * signal that is already aborted nothing is linked and nothing called. Unlinking the last one takes the listener off.
  */
 export function linkAbort(signal: AbortSignal, onAbort: () => void): () => void {
+  if (signal.aborted) return () => undefined;
   let link = links.get(signal);
   if (!link) {
     const callbacks = new Set<() => void>();

@@ -21,7 +21,18 @@ export class OptionCheck {
 
   /** Notes that `option` has the value `value` and that `write` would work. */
   refuse(option: string, value: unknown, write: string): void {
-    this.#problems.push({ option, found: shown(value), write });
+    this.add({ option, found: shown(value), write });
+  }
+
+  add(problem: OptionProblem): void {
+    this.#problems.push(problem);
+  }
+
+  /** True for an object; anything else is refused, and its fields need not be looked at. */
+  object(option: string, value: unknown, write: string): value is object {
+    if (typeof value === 'object' && value !== null) return true;
+    this.refuse(option, value, write);
+    return false;
   }
 
   /** A finite number within the bounds; `Infinity` passes only where `max` is `Infinity` too. */
@@ -44,11 +55,8 @@ export class OptionCheck {
     for (const field of Object.keys(options)) {
       if (fields.includes(field)) continue;
       const near = nearest(field, fields);
-      this.refuse(
-        `${prefix}${field}`,
-        'not an option',
-        near ? `did you mean ${prefix}${near}?` : `known are ${fields.join(', ')}`,
-      );
+      const write = near ? `did you mean ${prefix}${near}?` : `known are ${fields.join(', ')}`;
+      this.add({ option: `${prefix}${field}`, found: 'not an option', write });
     }
   }
 
@@ -63,11 +71,7 @@ export class OptionCheck {
 function shown(value: unknown): string {
   switch (typeof value) {
     case 'string':
-      return value === 'not an option'
-        ? value
-        : value === ''
-          ? 'an empty string'
-          : `a string of ${value.length} characters`;
+      return value === '' ? 'an empty string' : `a string of ${value.length} characters`;
     case 'number':
     case 'boolean':
     case 'undefined':

@@ -1,4 +1,5 @@
 import type { OptionProblem } from './check-options.ts';
+import type { RetryState } from './retry-state.ts';
 
 /** The facts each error code carries. A code is never renamed or reused; `docs/errors.md` has a paragraph for each. */
 export interface ErrorDetails {
@@ -24,7 +25,7 @@ export interface ErrorDetails {
     firstFailedAt: string;
     endedAt: string;
     /** Where the operation stood; `resumeFrom` takes it. Plain JSON. */
-    state: object;
+    state: RetryState;
   };
   STREAM_EVENT_TOO_LARGE: { limitChars: number };
   STREAM_TIMEOUT: { phase: string; timeoutMs: number };

@@ -19,6 +19,11 @@ describe('HoldfastError', () => {
     expect(isHoldfastError('STREAM_TRUNCATED')).toBe(false);
   });
 
+  test('without a code still narrows by its code', () => {
+    const error: unknown = new HoldfastError('ATTEMPT_TIMEOUT', { operation: 'charge', attempt: 2, timeoutMs: 50 });
+    expect(isHoldfastError(error) && error.code === 'ATTEMPT_TIMEOUT' ? error.details.timeoutMs : undefined).toBe(50);
+  });
+
   test('is known to another copy of the package', async () => {
     vi.resetModules();
     const copy = await import('./error.ts');

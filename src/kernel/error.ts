@@ -20,8 +20,13 @@ export class HoldfastError<C extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
+/** An error of this package, told apart by its `code`. */
+export type AnyHoldfastError = { [C in ErrorCode]: HoldfastError<C> }[ErrorCode];
+
 /** True for an error of this package with this code (or with any code), also when two copies of the package are loaded. */
-export function isHoldfastError<C extends ErrorCode = ErrorCode>(value: unknown, code?: C): value is HoldfastError<C> {
+export function isHoldfastError(value: unknown): value is AnyHoldfastError;
+export function isHoldfastError<C extends ErrorCode>(value: unknown, code: C): value is HoldfastError<C>;
+export function isHoldfastError(value: unknown, code?: ErrorCode): boolean {
   return (
     value instanceof Error && BRAND in value && (code === undefined || (value as { code?: unknown }).code === code)
   );

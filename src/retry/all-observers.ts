@@ -9,9 +9,9 @@ import { traceRetries } from './trace-retries.ts';
  * nobody does. What a listener throws is its own affair.
  */
 export function allObservers(listeners: {
-  readonly logger?: Logger;
-  readonly logFields?: LogFields;
-  readonly observe?: RetryObserver;
+  readonly logger?: Logger | undefined;
+  readonly logFields?: LogFields | undefined;
+  readonly observe?: RetryObserver | undefined;
 }): RetryObserver | undefined {
   const { logger, logFields, observe } = listeners;
   const span = activeSpan();

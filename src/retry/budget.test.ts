@@ -12,6 +12,14 @@ describe('retryBudget', () => {
     expect(budget.withdraw()).toBe(true);
   });
 
+  test('ten deposits of a tenth are one retry [F.22]', () => {
+    const budget = retryBudget({ ratio: 0.1, perSecond: 0, capacity: 1, effects: virtualTime() });
+    expect(budget.withdraw()).toBe(true);
+    for (let call = 0; call < 10; call++) budget.deposit();
+    expect(budget.available()).toBe(1);
+    expect(budget.withdraw()).toBe(true);
+  });
+
   test('lets a quiet client retry by the second [F.22]', async () => {
     const time = virtualTime();
     const budget = retryBudget({ ratio: 0, perSecond: 2, capacity: 1, effects: time });

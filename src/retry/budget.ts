@@ -52,8 +52,9 @@ export function retryBudget(
     },
     withdraw() {
       refill();
-      if (tokens < 1) return false;
-      tokens -= 1;
+      // Ten deposits of 0.1 are one retry, whatever binary fractions make of them.
+      if (tokens < 1 - 1e-9) return false;
+      tokens = Math.max(0, tokens - 1);
       return true;
     },
     refund() {
@@ -61,7 +62,7 @@ export function retryBudget(
     },
     available() {
       refill();
-      return Math.floor(tokens);
+      return Math.floor(tokens + 1e-9);
     },
   };
 }

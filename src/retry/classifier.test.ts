@@ -320,6 +320,15 @@ describe('overrides', () => {
     expect(classify(withStatus(404)).verdict).toBe('fail');
   });
 
+  test.each([false, null, true, 'maybe', 5, {}, { verdict: 'maybe' }, Promise.resolve('retry')])(
+    'an answer of before that is none, such as %o, is refused with what to write',
+    (answer) => {
+      const before = (() => answer) as unknown as () => undefined;
+      const classify = createClassifier({ unknown: 'retry', before });
+      expect(() => classify(new Error('?'))).toThrow(/createClassifier\(\).* before\(error\) is .*'retry', 'fail'/);
+    },
+  );
+
   test('classifiers compose: one may stand before another', () => {
     const partner = createClassifier({ unknown: 'fail', statuses: { 404: 'retry' } });
     const classify = createClassifier({ unknown: 'retry', before: partner });

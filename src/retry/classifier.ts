@@ -1,7 +1,7 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import { systemEffects } from '../system/effects.ts';
 import { type ChainRules, type Facts, readChain } from './classify/error-chain.ts';
-import type { Classifier, Classify, Failure } from './failure.ts';
+import { type Classifier, type Classify, type Failure, isClassifyAnswer } from './failure.ts';
 
 type Verdict = Failure['verdict'];
 
@@ -10,15 +10,18 @@ export interface ClassifierOptions {
   /** The answer for errors that no rule knows, and for those whose rule leaves it open. */
   readonly unknown: Verdict;
   /** Verdicts by HTTP status, before the built-in table: `{ 409: 'retry' }`. */
-  readonly statuses?: Readonly<Record<number, Verdict>>;
+  readonly statuses?: Readonly<Record<number, Verdict>> | undefined;
   /** Verdicts by code (`ECONNRESET`, `23505`, `UNAVAILABLE`, `overloaded_error`, …), before statuses and tables. */
-  readonly codes?: Readonly<Record<string, Verdict>>;
+  readonly codes?: Readonly<Record<string, Verdict>> | undefined;
   /** Error classes that are final, like `TerminalHandlerError`, also as a cause. */
-  readonly terminalErrors?: readonly (abstract new (...args: never[]) => unknown)[];
-  /** Asked first, except about final errors. `undefined` leaves the answer to the rules. What it throws is not caught. */
-  readonly before?: Classify;
+  readonly terminalErrors?: readonly (abstract new (...args: never[]) => unknown)[] | undefined;
+  /**
+   * Asked first, except about final errors. `undefined` leaves the answer to the rules; anything else that is no verdict
+   * and no failure, a promise too, is refused with `INVALID_OPTIONS`. What it throws is not caught.
+   */
+  readonly before?: Classify | undefined;
   /** Epoch milliseconds, for hints that are dates. Default: the system clock. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
 }
 
 const FIELDS: readonly (keyof ClassifierOptions)[] = [
@@ -44,7 +47,8 @@ export function createClassifier(options: ClassifierOptions): Classifier {
   return (error) => {
     const facts = readChain(error, rules);
     if (facts.kind === 'terminal') return failureOf(facts, 'fail');
-    const answer = before?.(error);
+    const answer: unknown = before?.(error);
+    checkAnswer(answer);
     if (typeof answer === 'object') return answer;
     if (answer !== undefined) return failureOf(facts, answer);
     if (facts.hint?.retry === false) return { ...failureOf(facts, 'fail'), reason: 'server-said-no' };
@@ -90,6 +94,7 @@ function chainRules(options: ClassifierOptions): ChainRules {
 
 function checkOptions(options: ClassifierOptions): void {
   const check = new OptionCheck('createClassifier()');
+  if (!check.object('options', options, "pass { unknown: 'fail' } or { unknown: 'retry' }")) return check.done();
   check.known(options, FIELDS);
   if (!isVerdict(options.unknown)) check.refuse('unknown', options.unknown, VERDICT);
   for (const table of ['statuses', 'codes'] as const) {
@@ -108,6 +113,13 @@ function checkOptions(options: ClassifierOptions): void {
     if (value !== undefined && typeof value !== 'function')
       check.refuse(name, value, 'write a function, or leave it out');
   }
+  check.done();
+}
+
+function checkAnswer(answer: unknown): asserts answer is ReturnType<Classify> {
+  if (isClassifyAnswer(answer)) return;
+  const check = new OptionCheck('createClassifier()');
+  check.refuse('before(error)', answer, "answer 'retry', 'fail', a whole failure or undefined, and not by a promise");
   check.done();
 }
 

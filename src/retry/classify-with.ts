@@ -1,6 +1,6 @@
 import { HoldfastError } from '../kernel/error.ts';
 import { serviceCallClassifier } from './classifier.ts';
-import type { Classify, Failure } from './failure.ts';
+import { type Classify, type Failure, isClassifyAnswer } from './failure.ts';
 
 /** The failure a thrown value is: the caller's classifier goes first, the service-call rules fill in what it leaves open. */
 export function classifyWith(classify: Classify | undefined, error: unknown, operation: string): Failure {
@@ -8,6 +8,10 @@ export function classifyWith(classify: Classify | undefined, error: unknown, ope
   let answer: ReturnType<Classify>;
   try {
     answer = classify(error);
+    if (!isClassifyAnswer(answer))
+      throw new TypeError(
+        "a classifier answered something other than 'retry', 'fail', undefined or a Failure; it may not be async",
+      );
   } catch (thrown) {
     throw new HoldfastError('CLASSIFIER_FAILED', { operation }, { cause: new AggregateError([thrown, error]) });
   }

@@ -4,7 +4,8 @@ import { decide } from './decide.ts';
 import type { Failure } from './failure.ts';
 import { policy, type Policy } from './policy.ts';
 import { constant, exponential, steps } from './schedule.ts';
-import { initialState, resume, type RetryState } from './state.ts';
+import type { RetryState } from '../kernel/retry-state.ts';
+import { initialState, resume } from './state.ts';
 
 const start = { wallMs: 1_000_000, monoMs: 0 };
 const fails: Failure = { verdict: 'retry', kind: 'network' };

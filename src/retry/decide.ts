@@ -1,7 +1,8 @@
 import type { Instant } from '../kernel/effects.ts';
 import type { Failure, RefusalReason } from './failure.ts';
 import type { Policy } from './policy.ts';
-import { elapsedMs, type RetryState } from './state.ts';
+import type { RetryState } from '../kernel/retry-state.ts';
+import { elapsedMs } from './state.ts';
 
 /** Why no further attempt is made. */
 export type StopReason =

@@ -1,6 +1,6 @@
 import { initialState } from './state.ts';
 import { decide, type StopReason } from './decide.ts';
-import type { Policy } from './policy.ts';
+import { type Policy, type PolicyOptions, toPolicy } from './policy.ts';
 
 /** One line of a policy's plan. */
 export interface PlannedWait {
@@ -17,18 +17,19 @@ export interface Envelope {
   readonly attempts: number;
   readonly totalWaitMs: number;
   readonly waits: readonly PlannedWait[];
-  /** What ends the plan; `'endless'` when nothing does within a thousand waits. */
+  /** What ends the plan; `'endless'` when nothing does within a hundred thousand waits. */
   readonly end: StopReason | 'endless';
 }
 
 /** How many waits are written out at most. */
-const PLAN_LIMIT = 1_000;
+const PLAN_LIMIT = 100_000;
 
 /**
  * Prints the whole plan of a policy, with the longest delays its jitter allows. `attemptMs` says how long each attempt
  * takes (default 0), which matters to `maxElapsedMs` only.
  */
-export function envelope(policy: Policy, options: { attemptMs?: number } = {}): Envelope {
+export function envelope(from: Policy | PolicyOptions, options: { attemptMs?: number } = {}): Envelope {
+  const policy = toPolicy(from);
   const attemptMs = options.attemptMs ?? 0;
   let state = initialState({ wallMs: 0, monoMs: 0 });
   let nowMs = 0;

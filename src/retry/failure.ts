@@ -45,3 +45,11 @@ export type Classify = (error: unknown) => 'retry' | 'fail' | Failure | undefine
 
 /** A classifier that always has an answer. */
 export type Classifier = (error: unknown) => Failure;
+
+/** True for what a classifier may answer. Promises, `null` and misspelt verdicts are not that, and would be retried unseen. */
+export function isClassifyAnswer(value: unknown): value is ReturnType<Classify> {
+  if (value === undefined || value === 'retry' || value === 'fail') return true;
+  const verdict: unknown =
+    typeof value === 'object' && value !== null && 'verdict' in value ? value.verdict : undefined;
+  return verdict === 'retry' || verdict === 'fail';
+}

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readHint } from './hint.ts';
+import { HINT_HEADERS, readHint } from './hint.ts';
 
 const NOW = Date.UTC(2026, 10, 15, 12, 0, 0);
 const IN_90_S = new Date(NOW + 90_000).toUTCString();
@@ -212,4 +212,16 @@ describe('header sources', () => {
       { numRuns: 2000 },
     );
   });
+});
+
+test('the list of headers names exactly those that are read', () => {
+  const read = new Set<string>();
+  const headers = {
+    get(name: string): unknown {
+      read.add(name);
+      return undefined;
+    },
+  };
+  readHint(headers, NOW, 429);
+  expect([...read].toSorted()).toEqual([...HINT_HEADERS].toSorted());
 });

@@ -37,7 +37,25 @@ export function readHint(headers: HeaderSource, nowWallMs: number, status?: numb
   return delay ? { ...delay, retry } : { retry, source: 'x-should-retry' };
 }
 
-const MILLISECOND_HEADERS = ['retry-after-ms', 'x-ms-retry-after-ms', 'x-amz-retry-after'];
+const MILLISECOND_HEADERS = ['retry-after-ms', 'x-ms-retry-after-ms', 'x-amz-retry-after'] as const;
+
+const READ = [
+  ...MILLISECOND_HEADERS,
+  'retry-after',
+  'date',
+  'ratelimit',
+  'ratelimit-remaining',
+  'ratelimit-reset',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+  'x-should-retry',
+  'grpc-retry-pushback-ms',
+] as const;
+
+type HintHeader = (typeof READ)[number];
+
+/** The lower-case names of all headers that `readHint` reads: what to keep of an answer so that its hint survives. */
+export const HINT_HEADERS: readonly string[] = READ;
 
 // The comma after the name of a weekday belongs to the date.
 const BETWEEN_VALUES = /(?<!Mon|Tue|Wed|Thu|Fri|Sat|Sun|day),/;
@@ -72,8 +90,8 @@ function readPushback(headers: HeaderSource): Hint | undefined {
 function readRateLimit(headers: HeaderSource, serverNowMs: number): Hint | undefined {
   const afterMs = largest(spentWindows(valuesOf(headers, 'ratelimit')));
   if (afterMs !== undefined) return { afterMs, source: 'ratelimit' };
-  for (const prefix of ['', 'x-']) {
-    const source = `${prefix}ratelimit-reset`;
+  for (const prefix of ['', 'x-'] as const) {
+    const source = `${prefix}ratelimit-reset` as const;
     const remaining = valuesOf(headers, `${prefix}ratelimit-remaining`);
     if (remaining.some((text) => parseNumber(text) !== 0)) continue;
     const resetMs = largest(valuesOf(headers, source).map((text) => untilReset(text, serverNowMs)));
@@ -132,7 +150,7 @@ function largest(waits: readonly (number | undefined)[]): number | undefined {
 }
 
 /** All values of a header, trimmed, lists taken apart. Quoted names are blanked, as they may hold commas and semicolons. */
-function valuesOf(headers: HeaderSource, name: string): string[] {
+function valuesOf(headers: HeaderSource, name: HintHeader): string[] {
   const raw = rawValue(headers, name);
   const lines = Array.isArray(raw) ? raw : [raw];
   return lines

@@ -1,21 +1,18 @@
 import { HoldfastError } from '../kernel/error.ts';
+import type { RetryState } from '../kernel/retry-state.ts';
 import { createSleep } from '../kernel/sleep.ts';
-import { Attempt, type Attemptable, Context } from './attempt.ts';
+import { Attempt, type Attemptable, UnboundedContext } from './attempt.ts';
 import { classifyWith } from './classify-with.ts';
 import { decide, type Decision, type StopReason } from './decide.ts';
 import type { Failure } from './failure.ts';
-import type { RetryEvent } from './retry-event.ts';
+import type { Happening } from './retry-event.ts';
 import type { RetryPlan } from './retry-options.ts';
-import { initialState, resume, type RetryState } from './state.ts';
+import { elapsedMs, initialState, resume } from './state.ts';
 
-const DEADLINE: Failure = { verdict: 'retry', kind: 'timeout', code: 'DEADLINE_PASSED' };
+type Stop = Decision & { kind: 'stop' };
 
-/** The part of an event that is not the same for the whole operation. */
-type Happening = RetryEvent extends infer Event
-  ? Event extends RetryEvent
-    ? Omit<Event, 'operation' | 'attempt' | 'maxAttempts' | 'idempotencyKey'>
-    : never
-  : never;
+/** What is said of an attempt that the operation's own limit ended. */
+const OUT_OF_TIME: Failure = { verdict: 'retry', kind: 'timeout', code: 'DEADLINE_PASSED' };
 
 /**
  * One operation under retry, from its first attempt to its end.
@@ -35,8 +32,8 @@ export class Operation<T> {
   /** Absent until somebody needs it: most operations succeed at once, and reading the clocks costs a third of a happy call. */
   private state: RetryState | undefined;
   private attemptStartedMs = 0;
-  /** What our own deadline threw into the attempt, told from a deadline that passed further inside. */
-  private deadlineError: HoldfastError | undefined;
+  /** Set when the deadline or the elapsed budget ended the attempt: the error, told from one that passed further inside. */
+  private cutShort: { readonly error: HoldfastError; readonly reason: StopReason } | undefined;
 
   constructor(name: string, fn: Attemptable<T>, plan: RetryPlan) {
     this.name = name;
@@ -51,12 +48,14 @@ export class Operation<T> {
     this.plan.budget?.deposit();
     if (resumeFrom) await this.takeUp(resumeFrom);
     for (;;) {
-      if (deadlineAtMs !== Infinity) this.refuseAfterDeadline();
-      const context = new Context(this.attempts + 1, this.plan.policy.maxAttempts, this.plan.idempotencyKey);
+      if (deadlineAtMs !== Infinity) this.refuseAfterDeadline(this.plan.effects.now().wallMs);
       if (emit) this.started();
+      // Listeners run user code: one of them may have aborted just now.
+      if (signal?.aborted) throw this.aborted();
+      const context = new UnboundedContext(this.attempts + 1, this.plan.policy.maxAttempts, this.plan.idempotencyKey);
       try {
         // Where nothing bounds the attempt the function is awaited as it is, without a promise of our own around it.
-        const value = await (isBounded ? this.bounded(context).run(this.fn) : this.fn(context));
+        const value = await (isBounded ? this.bounded().run(this.fn, context) : this.fn(context));
         if (emit) this.emit({ type: 'attempt-succeeded', latencyMs: this.latencyMs() });
         return value;
       } catch (error) {
@@ -73,9 +72,11 @@ export class Operation<T> {
 
   /** Continues a kept state in this process: the rest of its wait first, then the attempt that was due. */
   private async takeUp(kept: RetryState): Promise<void> {
-    const { waitMs, state } = resume(kept, this.plan.effects.now());
+    const now = this.plan.effects.now();
+    const { waitMs, state } = resume(kept, now);
     this.state = state;
-    if (waitMs > 0) await this.sleep(waitMs, state);
+    this.refuseAfterDeadline(now.wallMs + waitMs);
+    if (waitMs > 0 && !(await this.pause(waitMs))) throw this.aborted();
   }
 
   private started(): void {
@@ -83,63 +84,88 @@ export class Operation<T> {
     this.emit({ type: 'attempt-started' });
   }
 
-  private refuseAfterDeadline(): void {
-    const now = this.plan.effects.now();
-    if (now.wallMs < this.plan.deadlineAtMs) return;
-    const decision = { kind: 'stop', reason: 'deadline', state: this.state ?? initialState(now) } as const;
-    throw this.stopped(decision, this.deadlinePassed(), DEADLINE);
+  /** Stops before an attempt that would start at or after the deadline. */
+  private refuseAfterDeadline(startsAtMs: number): void {
+    if (startsAtMs < this.plan.deadlineAtMs) return;
+    const state = this.state ?? initialState(this.plan.effects.now());
+    throw this.stopped({ kind: 'stop', reason: 'deadline', state }, this.outOfTime('deadline'), OUT_OF_TIME);
   }
 
-  private deadlinePassed(): HoldfastError {
-    this.deadlineError = new HoldfastError('DEADLINE_PASSED', { operation: this.name, attempt: this.attempts + 1 });
-    return this.deadlineError;
+  private outOfTime(reason: StopReason): HoldfastError {
+    const error = new HoldfastError('DEADLINE_PASSED', { operation: this.name, attempt: this.attempts + 1 });
+    this.cutShort = { error, reason };
+    return error;
   }
 
-  private timedOut(): HoldfastError {
-    const { timeoutMs } = this.plan.policy;
-    return new HoldfastError('ATTEMPT_TIMEOUT', { operation: this.name, attempt: this.attempts + 1, timeoutMs });
-  }
-
-  private bounded(context: Context): Attempt<T> {
+  /** An attempt that ends with the first of its timeout, the elapsed budget and the deadline. */
+  private bounded(): Attempt<T> {
     const { policy, effects, signal, deadlineAtMs } = this.plan;
-    const leftMs = deadlineAtMs === Infinity ? Infinity : deadlineAtMs - effects.now().wallMs;
+    const { timeoutMs, maxElapsedMs } = policy;
+    let leftMs = Infinity;
+    let reason: StopReason = 'deadline';
+    if (deadlineAtMs !== Infinity) leftMs = deadlineAtMs - effects.now().wallMs;
+    if (maxElapsedMs !== Infinity && this.state) {
+      const budgetMs = maxElapsedMs - elapsedMs(this.state, effects.now(), policy.clock);
+      if (budgetMs < leftMs) reason = 'elapsed-budget';
+      leftMs = Math.min(leftMs, budgetMs);
+    }
+    const attempt = this.attempts + 1;
+    const timeoutError = (): HoldfastError =>
+      leftMs < timeoutMs
+        ? this.outOfTime(reason)
+        : new HoldfastError('ATTEMPT_TIMEOUT', { operation: this.name, attempt, timeoutMs });
+    const onAbandoned = (): void => this.emit({ type: 'attempt-abandoned', latencyMs: this.latencyMs() });
     return new Attempt<T>(
-      context,
-      {
-        parent: signal,
-        timeoutMs: Math.min(policy.timeoutMs, leftMs),
-        timeoutError: () => (leftMs < policy.timeoutMs ? this.deadlinePassed() : this.timedOut()),
-        onAbandoned: () => this.emit({ type: 'attempt-abandoned', latencyMs: this.latencyMs() }),
-      },
+      { parent: signal, timeoutMs: Math.min(timeoutMs, leftMs), timeoutError, onAbandoned },
       effects,
     );
   }
 
   /** Waits for the next attempt, or throws what the caller of the operation gets. */
   private async afterFailure(error: unknown): Promise<void> {
-    const { policy, effects, emit, signal, budget } = this.plan;
-    const failure = error === this.deadlineError ? DEADLINE : classifyWith(this.plan.classify, error, this.name);
+    const { effects, emit, signal, budget } = this.plan;
+    const failure = this.classify(error);
     if (emit) this.emit({ type: 'attempt-failed', latencyMs: this.latencyMs(), failure, error });
     const now = effects.now();
     const state = this.state ?? initialState(now);
-    const decision = this.withinBounds(state, decide(policy, state, failure, now, effects.random()));
+    const decision = this.withinBounds(state, decide(this.plan.policy, state, failure, now, effects.random()), error);
     if (signal?.aborted) {
       if (decision.kind === 'wait') budget?.refund();
       throw this.aborted();
     }
     this.state = decision.state;
     if (decision.kind === 'stop') throw this.stopped(decision, error, failure);
-    if (emit) this.emit({ type: 'wait-started', ...waitOf(decision), failure }, decision.state.attempts);
-    await this.sleep(decision.delayMs, decision.state);
+    const { delayMs, from, hintClamped } = decision;
+    const { attempts, dueAtMs } = decision.state;
+    if (emit) this.emit({ type: 'wait-started', delayMs, dueAtMs, from, hintClamped, failure }, attempts);
+    const completed = await this.pause(delayMs);
+    if (!completed) budget?.refund();
+    if (emit) this.emit({ type: 'wait-ended', aborted: !completed }, attempts);
+    if (!completed) throw this.aborted(attempts);
+  }
+
+  private classify(error: unknown): Failure {
+    if (this.cutShort && this.cutShort.error === error) return OUT_OF_TIME;
+    try {
+      return classifyWith(this.plan.classify, error, this.name);
+    } catch (broken) {
+      if (this.plan.signal?.aborted) throw this.aborted();
+      const failure: Failure = { verdict: 'fail', kind: 'unknown' };
+      this.emit({ type: 'attempt-failed', latencyMs: this.latencyMs(), failure, error });
+      const { attempts, waitedMs } = this.state ?? { attempts: 0, waitedMs: 0 };
+      this.emit({ type: 'stopped', reason: 'not-retryable', attempts: attempts + 1, waitedMs, failure });
+      throw broken;
+    }
   }
 
   /** The limits `decide` does not know, because they are not the policy's: the caller's deadline and the shared budget. */
-  private withinBounds(before: RetryState, decision: Decision): Decision {
+  private withinBounds(before: RetryState, decision: Decision, error: unknown): Decision {
     if (decision.kind === 'stop') return decision;
-    const stop = (reason: StopReason): Decision => {
+    const stop = (reason: StopReason): Stop => {
       const { dueAtMs: _due, ...state } = decision.state;
       return { kind: 'stop', reason, state: { ...state, waitedMs: before.waitedMs, lastDelayMs: before.lastDelayMs } };
     };
+    if (this.cutShort && this.cutShort.error === error) return stop(this.cutShort.reason);
     if (decision.state.dueAtMs > this.plan.deadlineAtMs)
       return stop(decision.from === 'hint' ? 'hint-exceeds-budget' : 'deadline');
     // Taken when the wait is scheduled, not when it ends: a hundred calls that wait together must not all find the last token.
@@ -147,42 +173,34 @@ export class Operation<T> {
     return decision;
   }
 
-  private async sleep(ms: number, state: RetryState): Promise<void> {
-    const { effects, policy, signal, budget, emit } = this.plan;
+  /** Waits; false when the caller aborted, also in the very tick in which the wait ended: the function must not be called then. */
+  private async pause(ms: number): Promise<boolean> {
+    const { effects, policy, signal } = this.plan;
     try {
       await createSleep(effects, policy.clock)(ms, signal);
-      // The wait may have ended in the same tick as the abort came; the function must not be called again then.
-      if (signal?.aborted) throw signal.reason;
+      return !signal?.aborted;
     } catch {
-      budget?.refund();
-      this.emit({ type: 'wait-ended', aborted: true }, state.attempts);
-      throw this.aborted(state.attempts);
+      return false;
     }
-    if (emit) this.emit({ type: 'wait-ended', aborted: false }, state.attempts);
   }
 
   /** Tells those who listen and gives back the caller's own reason, whatever it is: a string, undefined, an error. */
   private aborted(attempt: number = this.attempts + 1): unknown {
-    this.emit(
-      { type: 'stopped', reason: 'aborted', attempts: this.attempts, waitedMs: this.state?.waitedMs ?? 0 },
-      attempt,
-    );
+    const waitedMs = this.state?.waitedMs ?? 0;
+    this.emit({ type: 'stopped', reason: 'aborted', attempts: this.attempts, waitedMs }, attempt);
     return this.plan.signal?.reason;
   }
 
   /** The error itself when it was refused at the first attempt; otherwise one that tells of all attempts. */
-  private stopped({ reason, state }: Decision & { kind: 'stop' }, error: unknown, failure: Failure): unknown {
+  private stopped({ reason, state }: Stop, error: unknown, failure: Failure): unknown {
     const { attempts, waitedMs, firstFailedAtMs } = state;
-    this.emit({ type: 'stopped', reason, attempts, waitedMs, failure }, attempts);
+    this.emit({ type: 'stopped', reason, attempts, waitedMs, failure }, Math.max(attempts, 1));
     const refused = failure.verdict === 'fail' || this.plan.policy.maxAttempts === 1;
     if (refused && attempts === 1) return error;
     const endedAtMs = this.plan.effects.now().wallMs;
     const times = { firstFailedAt: isoTime(firstFailedAtMs ?? endedAtMs), endedAt: isoTime(endedAtMs) };
-    return new HoldfastError(
-      'RETRY_STOPPED',
-      { operation: this.name, reason, attempts, waitedMs, ...times, state },
-      { cause: error },
-    );
+    const details = { operation: this.name, reason, attempts, waitedMs, ...times, state };
+    return new HoldfastError('RETRY_STOPPED', details, { cause: error });
   }
 
   private latencyMs(): number {
@@ -197,13 +215,4 @@ export class Operation<T> {
 
 function isoTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
-}
-
-function waitOf(decision: Decision & { kind: 'wait' }): Omit<Happening & { type: 'wait-started' }, 'type' | 'failure'> {
-  return {
-    delayMs: decision.delayMs,
-    dueAtMs: decision.state.dueAtMs,
-    from: decision.from,
-    hintClamped: decision.hintClamped,
-  };
 }

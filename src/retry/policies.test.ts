@@ -77,6 +77,14 @@ describe('envelope', () => {
     );
   });
 
+  test('writes out plans of thousands of attempts, and takes options', () => {
+    expect(envelope({ maxAttempts: 2_000, schedule: constant(1) })).toMatchObject({
+      attempts: 2_000,
+      totalWaitMs: 1_999,
+      end: 'attempts',
+    });
+  });
+
   test('says so when nothing ends the plan', () => {
     const plan = envelope(policy({ schedule: constant(0), maxAttempts: Infinity }));
     expect(plan).toMatchObject({ end: 'endless', attempts: Infinity });

@@ -32,6 +32,9 @@ describe('defaults', () => {
     expect(policy({ schedule: constant(1), maxWaitMs: 10 }).maxAttempts).toBe(Infinity);
     expect(policy({ maxElapsedMs: 60_000 }).maxAttempts).toBe(Infinity);
     expect(policy({ schedule: constant(1) }).maxAttempts).toBe(3);
+    expect(policy({ maxWaitMs: Infinity, maxElapsedMs: Infinity }).maxAttempts).toBe(3);
+    // Waits of nothing never use up a budget of waiting.
+    expect(policy({ maxWaitMs: 1_000, baseDelayMs: 0, maxDelayMs: 0 }).maxAttempts).toBe(3);
     expect(policy({ schedule: steps([1], { tailMs: 2 }) }).maxAttempts).toBe(3);
   });
 
@@ -44,6 +47,10 @@ describe('defaults', () => {
 });
 
 describe('options that cannot work', () => {
+  test('something that is no object is refused by name', () => {
+    expect(problemsOf(null)).toHaveProperty('options');
+  });
+
   test('are all named at once, with what to write [F.6]', () => {
     const problems = problemsOf({
       maxAttempts: 0,

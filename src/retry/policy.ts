@@ -30,25 +30,25 @@ export interface Policy {
 /** What `policy()` takes. Every field may be left out. */
 export interface PolicyOptions {
   /** Attempts in all, the first included. Default 3; no limit when the schedule or a time budget ends the retries. */
-  readonly maxAttempts?: number;
+  readonly maxAttempts?: number | undefined;
   /** First delay of the exponential schedule. Default 250. */
-  readonly baseDelayMs?: number;
+  readonly baseDelayMs?: number | undefined;
   /** Longest delay of the exponential schedule. Default 5,000. */
-  readonly maxDelayMs?: number;
+  readonly maxDelayMs?: number | undefined;
   /** Bound of each attempt. Default 10,000; `Infinity` for none. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** Spread of the exponential schedule. Default `true`, which is `'full'`. */
-  readonly jitter?: boolean | Jitter;
+  readonly jitter?: boolean | Jitter | undefined;
   /** Any other schedule, in place of the three fields above. */
-  readonly schedule?: Schedule;
+  readonly schedule?: Schedule | undefined;
   /** Stop when the next wait would bring all scheduled waiting above this. Default: no limit. */
-  readonly maxWaitMs?: number;
+  readonly maxWaitMs?: number | undefined;
   /** Stop when the next wait would end later than this after the first attempt started. Default: no limit. */
-  readonly maxElapsedMs?: number;
+  readonly maxElapsedMs?: number | undefined;
   /** Default: hints up to a minute are honoured, longer ones are cut to a minute. */
-  readonly hint?: Partial<HintRule>;
+  readonly hint?: Partial<HintRule> | undefined;
   /** Default `'monotonic'`. See {@link WaitClock}. */
-  readonly clock?: WaitClock;
+  readonly clock?: WaitClock | undefined;
 }
 
 const FIELDS: readonly (keyof PolicyOptions)[] = [
@@ -72,6 +72,7 @@ const DEFAULTS = { maxAttempts: 3, baseDelayMs: 250, maxDelayMs: 5_000, timeoutM
  */
 export function policy(options: PolicyOptions = {}): Policy {
   const check = new OptionCheck('policy()');
+  if (!check.object('options', options, 'pass an object such as { maxAttempts: 5 }')) check.done();
   check.known(options, FIELDS);
   checkLimits(check, options);
   checkExponential(check, options);
@@ -87,7 +88,7 @@ export function policy(options: PolicyOptions = {}): Policy {
   return Object.freeze({
     [BRAND]: true as const,
     schedule,
-    maxAttempts: options.maxAttempts ?? (endsByItself(options) ? Infinity : DEFAULTS.maxAttempts),
+    maxAttempts: options.maxAttempts ?? (endsByItself(options, schedule) ? Infinity : DEFAULTS.maxAttempts),
     timeoutMs: options.timeoutMs ?? Math.min(DEFAULTS.timeoutMs, options.maxElapsedMs ?? Infinity),
     maxWaitMs: options.maxWaitMs ?? Infinity,
     maxElapsedMs: options.maxElapsedMs ?? Infinity,
@@ -98,7 +99,7 @@ export function policy(options: PolicyOptions = {}): Policy {
 
 /** The policy itself, or the one made from options: what every function that takes either of them calls. */
 export function toPolicy(value: Policy | PolicyOptions): Policy {
-  return BRAND in value ? value : policy(value);
+  return typeof value === 'object' && value !== null && BRAND in value ? value : policy(value);
 }
 
 function jitterOf(jitter: boolean | Jitter): Jitter {
@@ -106,10 +107,10 @@ function jitterOf(jitter: boolean | Jitter): Jitter {
 }
 
 /** True when something other than the number of attempts ends the retries. */
-function endsByItself(options: PolicyOptions): boolean {
-  const spec = options.schedule?.spec;
-  const scheduleEnds = spec?.kind === 'steps' && spec.tailMs === undefined;
-  return scheduleEnds || options.maxWaitMs !== undefined || options.maxElapsedMs !== undefined;
+function endsByItself({ maxWaitMs, maxElapsedMs }: PolicyOptions, schedule: Schedule): boolean {
+  const far = schedule.delayMs(1_000_000, { random: 1, lastDelayMs: 0 });
+  // Waits of nothing never use up a budget of waiting.
+  return far === undefined || Number.isFinite(maxElapsedMs) || (Number.isFinite(maxWaitMs) && far > 0);
 }
 
 function checkLimits(check: OptionCheck, options: PolicyOptions): void {
@@ -172,8 +173,8 @@ function checkExponential(check: OptionCheck, options: PolicyOptions): void {
   }
 }
 
-function checkHint(check: OptionCheck, hint: Partial<HintRule> | undefined): void {
-  if (hint === undefined) return;
+function checkHint(check: OptionCheck, hint: PolicyOptions['hint']): void {
+  if (hint === undefined || !check.object('hint', hint, 'write { maxMs: 60_000 }, or leave it out')) return;
   check.known(hint, ['maxMs', 'above'], 'hint.');
   if (hint.maxMs !== undefined) {
     check.number('hint.maxMs', hint.maxMs, {

@@ -46,3 +46,10 @@ export type RetryEvent = About &
 
 /** Sees every event of an operation. It cannot change what happens: what it throws is ignored. */
 export type RetryObserver = (event: RetryEvent) => void;
+
+/** An event without what is the same for the whole operation. */
+export type Happening = RetryEvent extends infer Event
+  ? Event extends RetryEvent
+    ? Omit<Event, keyof About>
+    : never
+  : never;

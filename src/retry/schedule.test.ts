@@ -122,6 +122,18 @@ describe('expression', () => {
   });
 });
 
+test('plain data of an unknown kind is refused', () => {
+  expect(() => scheduleOf({ kind: 'linear' } as never)).toThrow('kind is a string of 6 characters');
+});
+
+test('fractions are rounded up where they are written, so that no delay exceeds its cap', () => {
+  for (const jitter of ['none', 'full', 'equal', 'decorrelated'] as const) {
+    const schedule = exponential({ baseMs: 10.5, maxMs: 10.5, jitter });
+    expect(schedule.delayMs(3, { random: 1, lastDelayMs: 10 })).toBe(11);
+    expect(schedule.spec).toMatchObject({ maxMs: 11 });
+  }
+});
+
 test('a schedule survives its plain data', () => {
   const schedules = [
     exponential({ baseMs: 1, maxMs: 9, factor: 3, jitter: 'equal' }),

@@ -54,9 +54,10 @@ export function exponential(options: { baseMs: number; maxMs: number; factor?: n
     check.refuse('jitter', jitter, "write 'full', 'equal', 'decorrelated' or 'none'");
   }
   check.done();
+  const [base, cap] = [Math.ceil(baseMs), Math.ceil(maxMs)];
   return {
-    spec: { kind: 'exponential', baseMs, factor, maxMs, jitter },
-    delayMs: (retried, draw) => spread(jitter, ceilingMs(baseMs, factor, maxMs, retried), baseMs, maxMs, draw),
+    spec: { kind: 'exponential', baseMs: base, factor, maxMs: cap, jitter },
+    delayMs: (retried, draw) => spread(jitter, ceilingMs(base, factor, cap, retried), base, cap, draw),
   };
 }
 
@@ -119,8 +120,16 @@ export function scheduleOf(spec: ScheduleSpec): Schedule {
       return steps(spec.stepsMs, spec.tailMs === undefined ? {} : { tailMs: spec.tailMs });
     case 'expression':
       return expression(spec.expression, { maxMs: spec.maxMs });
-    default:
-      return spec satisfies never;
+    default: {
+      const check = new OptionCheck('scheduleOf()');
+      check.refuse(
+        'kind',
+        (spec satisfies never as { kind?: unknown }).kind,
+        "write 'exponential', 'constant', 'steps' or 'expression'",
+      );
+      check.done();
+      return spec;
+    }
   }
 }
 
@@ -141,7 +150,7 @@ function spread(jitter: Jitter, ceiling: number, baseMs: number, maxMs: number, 
       // The upper end is clamped before the draw, not the result after it: otherwise two of three clients would meet
       // at exactly the cap.
       const upper = Math.min(maxMs, Math.max(baseMs, (draw.lastDelayMs || baseMs) * 3));
-      return Math.min(maxMs, Math.ceil(baseMs + (upper - baseMs) * draw.random));
+      return Math.ceil(baseMs + (upper - baseMs) * draw.random);
     }
     default:
       return jitter satisfies never;

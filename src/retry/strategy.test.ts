@@ -31,6 +31,11 @@ describe('retryStrategy', () => {
     expect(delayFor(8)).toBeUndefined();
   });
 
+  test('an index that is none has no delay, also under a policy without end', () => {
+    const { delayFor } = retryStrategy({ maxAttempts: Infinity }, virtualTime());
+    expect([delayFor(-1), delayFor(0.5), delayFor(Number.NaN)]).toEqual([undefined, undefined, undefined]);
+  });
+
   test('sleep is abortable [S2.4]', async () => {
     const caller = new AbortController();
     const sleeping = retryStrategy(llmProvider, virtualTime()).sleep(1_000, caller.signal);

@@ -3,11 +3,12 @@ import { createSleep } from '../kernel/sleep.ts';
 import { systemEffects } from '../system/effects.ts';
 import { decide } from './decide.ts';
 import { type Policy, type PolicyOptions, toPolicy } from './policy.ts';
-import { initialState, type RetryState } from './state.ts';
+import type { RetryState } from '../kernel/retry-state.ts';
+import { initialState } from './state.ts';
 
 /** The two things a stream needs to retry: a pure schedule and an injected sleep. */
 export interface RetryStrategy {
-  /** The delay before retry number `attempt` (0 is the first retry), or `undefined` when the budget is spent. */
+  /** The delay before retry number `attempt` (0 is the first retry), or `undefined` to stop: the budget is spent. */
   readonly delayFor: (attempt: number) => number | undefined;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
@@ -22,6 +23,7 @@ export function retryStrategy(from: Policy | PolicyOptions, effects: Effects = s
   return {
     sleep: createSleep(effects, policy.clock),
     delayFor(attempt) {
+      if (!Number.isInteger(attempt) || attempt < 0) return undefined;
       let state: RetryState = initialState(start);
       for (let i = 0; ; i++) {
         // Earlier waits are replayed with their longest delays; only the asked-for one is drawn and held against the clock.

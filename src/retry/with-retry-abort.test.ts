@@ -110,6 +110,24 @@ describe('the caller’s abort', () => {
     expect(time.pendingTimers).toBe(0);
   });
 
+  test.each(['attempt-started', 'attempt-failed', 'wait-started', 'wait-ended'])(
+    'inside an observer of %s: no further call, nothing left behind, however the attempt is bounded [F.11]',
+    async (type) => {
+      for (const timeoutMs of [Infinity, 1_000]) {
+        const time = virtualTime();
+        const caller = new AbortController();
+        const { fn, seen } = scripted([unavailable()], 'never');
+        const observe = (event: RetryEvent): void => void (event.type === type && caller.abort('inside'));
+        const policy = { ...quick, timeoutMs };
+        const running = withRetry('call', fn, { policy, signal: caller.signal, effects: time, observe });
+        await expect(time.settle(running)).rejects.toBe('inside');
+        expect(seen).toHaveLength(type === 'attempt-started' ? 0 : 1);
+        expect(time.pendingTimers).toBe(0);
+        expect(getEventListeners(caller.signal, 'abort')).toHaveLength(0);
+      }
+    },
+  );
+
   test('inside the function, synchronously: reported, no further call [F.11]', async () => {
     const caller = new AbortController();
     let calls = 0;

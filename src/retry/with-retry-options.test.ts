@@ -32,6 +32,60 @@ describe('options', () => {
     await expect(withRetry('call', () => 1, options)).rejects.toThrow('did you mean idempotencyKey?');
   });
 
+  test('of the call and of its policy are named together [F.6]', async () => {
+    const options = { polcy: 1, policy: { maxAttempts: 0, jiter: true } } as unknown as RetryOptions;
+    const ended = await withRetry('', () => 1, options).catch((error: unknown) => error);
+    if (!isHoldfastError(ended, 'INVALID_OPTIONS')) throw ended;
+    expect(ended.details.problems.map((problem) => problem.option)).toEqual([
+      'operation',
+      'polcy',
+      'policy.jiter',
+      'policy.maxAttempts',
+    ]);
+  });
+
+  test.each([
+    ['options', null],
+    ['policy', { policy: null }],
+    ['policy', { policy: 'llm' }],
+    ['policy.hint', { policy: { hint: null } }],
+    ['budget', { budget: {} }],
+    ['logger', { logger: { warn: () => undefined } }],
+    ['resumeFrom', { resumeFrom: {} }],
+    [
+      'resumeFrom',
+      { resumeFrom: { v: 9, attempts: 1, waitedMs: 0, lastDelayMs: 0, startedAt: { wallMs: 0, monoMs: 0 } } },
+    ],
+    [
+      'resumeFrom',
+      { resumeFrom: { v: 1, attempts: -20, waitedMs: 0, lastDelayMs: 0, startedAt: { wallMs: 0, monoMs: 0 } } },
+    ],
+    [
+      'resumeFrom.attempts',
+      { resumeFrom: { v: 1, attempts: 3, waitedMs: 0, lastDelayMs: 0, startedAt: { wallMs: 0, monoMs: 0 } } },
+    ],
+  ])('%s that cannot be used is refused with its name (%j)', async (option, options) => {
+    const ended = await withRetry('call', () => 1, options as unknown as RetryOptions).catch((error: unknown) => error);
+    if (!isHoldfastError(ended, 'INVALID_OPTIONS')) throw ended;
+    expect(ended.details.problems.map((problem) => problem.option)).toEqual([option]);
+  });
+
+  test('inherited fields are none of ours', async () => {
+    expect(await withRetry('call', () => 1, Object.create({ foo: 1 }) as RetryOptions)).toBe(1);
+  });
+
+  test('given as defaults are checked when they are given', () => {
+    expect(() => createRetry({ polcy: 1 } as unknown as RetryOptions)).toThrow('did you mean policy?');
+  });
+
+  test('left undefined in a call keep the defaults', async () => {
+    let calls = 0;
+    const retry = createRetry({ policy: { maxAttempts: 1 } });
+    const fn = (): Promise<never> => (calls++, Promise.reject(unavailable()));
+    await expect(retry('call', fn, { policy: undefined })).rejects.toThrow('down');
+    expect(calls).toBe(1);
+  });
+
   test('of the policy are refused the same way', async () => {
     await expect(withRetry('call', () => 1, { policy: { maxAttempts: 0 } })).rejects.toMatchObject({
       code: 'INVALID_OPTIONS',

@@ -3,10 +3,9 @@ import { type HoldfastError, isHoldfastError } from '../kernel/error.ts';
 import { notFound, outcome, scripted, unavailable } from '../../test/support/scripted.ts';
 import { virtualTime } from '../testing/virtual-time.ts';
 import type { AttemptContext } from './attempt.ts';
-import { policy } from './policy.ts';
 import type { RetryEvent } from './retry-event.ts';
 import type { RetryOptions } from './retry-options.ts';
-import { constant, steps } from './schedule.ts';
+import { constant } from './schedule.ts';
 import { withRetry } from './with-retry.ts';
 
 const quick = { schedule: constant(100) };
@@ -189,6 +188,27 @@ describe('timeouts', () => {
   });
 });
 
+describe('the elapsed budget', () => {
+  test('ends a running attempt too', async () => {
+    const time = virtualTime();
+    let attempts = 0;
+    const fn = (ctx: AttemptContext): Promise<never> => {
+      attempts += 1;
+      const failsAtMs = attempts === 1 ? 9_000 : Infinity;
+      return new Promise((_, no) => {
+        if (failsAtMs !== Infinity) time.setTimer(() => no(unavailable()), failsAtMs);
+        ctx.signal.addEventListener('abort', () => no(ctx.signal.reason));
+      });
+    };
+    const policy = { maxElapsedMs: 10_000, timeoutMs: 10_000, baseDelayMs: 500, jitter: false };
+    const ended = await outcome(time, withRetry('call', fn, { policy, effects: time }));
+    expect(ended).toMatchObject({
+      error: { code: 'RETRY_STOPPED', details: { reason: 'elapsed-budget', attempts: 2 } },
+    });
+    expect(time.now().monoMs).toBe(10_000);
+  });
+});
+
 describe('the deadline', () => {
   test('aborts a running attempt and is named as the reason', async () => {
     const time = virtualTime({ wallMs: 0 });
@@ -215,138 +235,30 @@ describe('the deadline', () => {
     expect(time.now().monoMs).toBe(100);
   });
 
+  test('stops a resumed operation before a wait that would end after it', async () => {
+    const time = virtualTime({ wallMs: 0 });
+    const state = {
+      v: 1 as const,
+      attempts: 1,
+      waitedMs: 9,
+      lastDelayMs: 3_600_000,
+      startedAt: { wallMs: 0, monoMs: 0 },
+    };
+    const options = { resumeFrom: { ...state, dueAtMs: 3_600_000 }, deadlineAt: 1_000, effects: time };
+    const ended = await outcome(
+      time,
+      withRetry('call', () => 1, options),
+    );
+    expect(ended).toMatchObject({ error: { code: 'RETRY_STOPPED', details: { reason: 'deadline' } } });
+    expect(time.now().monoMs).toBe(0);
+  });
+
   test('that has passed already lets nothing start', async () => {
     const time = virtualTime({ wallMs: 5_000 });
     const { fn, seen } = scripted([], 1);
     const ended = await outcome(time, withRetry('call', fn, { deadlineAt: 4_000, effects: time }));
     expect(ended).toMatchObject({ error: { code: 'RETRY_STOPPED', details: { reason: 'deadline', attempts: 0 } } });
     expect(seen).toHaveLength(0);
-  });
-});
-
-describe('odd values', () => {
-  test.each([
-    ['undefined', undefined],
-    ['a string', 'broken'],
-    ['null', null],
-    ['a frozen object', Object.freeze({ status: 503 })],
-    [
-      'an object that cannot be shown',
-      {
-        toString: () => {
-          throw new Error('no');
-        },
-      },
-    ],
-    [
-      'a getter that throws',
-      Object.defineProperty({}, 'status', {
-        get: () => {
-          throw new Error('no');
-        },
-      }),
-    ],
-    [
-      'a cyclic cause',
-      (() => {
-        const error = new Error('round');
-        error.cause = error;
-        return error;
-      })(),
-    ],
-  ])('%s thrown is handled like any failure [F.15]', async (_name, thrown) => {
-    const time = virtualTime();
-    let calls = 0;
-    const logged: unknown[] = [];
-    const log = (fields: object): void => void logged.push(JSON.stringify(fields));
-    const fn = (): Promise<never> => {
-      calls += 1;
-      return Promise.reject(thrown);
-    };
-    const logger = { debug: log, info: log, warn: log, error: log };
-    const ended = await outcome(
-      time,
-      withRetry('call', fn, { policy: quick, classify: () => 'retry', effects: time, logger }),
-    );
-    expect(ended).toMatchObject({ error: { code: 'RETRY_STOPPED' } });
-    expect('error' in ended && (ended.error as Error).cause).toBe(thrown);
-    expect(calls).toBe(3);
-    expect(logged.length).toBeGreaterThan(4);
-  });
-});
-
-describe('the classifier of a call', () => {
-  test('overrides the verdict in both directions [S0.1]', async () => {
-    const time = virtualTime();
-    const denied = scripted([unavailable()], 1);
-    await expect(withRetry('call', denied.fn, { classify: () => 'fail' })).rejects.toThrow('down');
-    const allowed = scripted([notFound()], 'found');
-    expect(
-      await time.settle(withRetry('call', allowed.fn, { policy: quick, classify: () => 'retry', effects: time })),
-    ).toBe('found');
-  });
-
-  test('that overrides a server’s no does not keep the no as a reason', async () => {
-    const time = virtualTime();
-    const refused = Object.assign(unavailable(), { headers: { 'x-should-retry': 'false' } });
-    const reasons: unknown[] = [];
-    const observe = (event: RetryEvent): void =>
-      void (event.type === 'attempt-failed' && reasons.push(event.failure.reason));
-    const options = { policy: quick, classify: () => 'retry' as const, effects: time, observe };
-    expect(await time.settle(withRetry('call', scripted([refused], 'ok').fn, options))).toBe('ok');
-    expect(reasons).toEqual([undefined]);
-    await expect(withRetry('call', scripted([refused], 'ok').fn)).rejects.toBe(refused);
-  });
-
-  test('may leave the answer to the default', async () => {
-    const { fn, seen } = scripted([notFound()], 1);
-    await expect(withRetry('call', fn, { classify: () => undefined })).rejects.toThrow('gone');
-    expect(seen).toHaveLength(1);
-  });
-
-  test('that throws is reported with both errors', async () => {
-    const broken = new TypeError('classifier bug');
-    const error = unavailable();
-    const ended = await withRetry('call', scripted([error], 1).fn, {
-      classify: () => {
-        throw broken;
-      },
-    }).catch((thrown: unknown) => thrown);
-    expect(ended).toMatchObject({ code: 'CLASSIFIER_FAILED', cause: { errors: [broken, error] } });
-  });
-});
-
-describe('a kept state', () => {
-  test('of a stopped operation can be taken up later, in place [F.21]', async () => {
-    const time = virtualTime();
-    const plan = policy({ schedule: steps([1_000, 2_000, 3_000, 4_000]), maxWaitMs: 3_500 });
-    const ended = await outcome(
-      time,
-      withRetry('call', scripted([unavailable(), unavailable(), unavailable()], 1).fn, { policy: plan, effects: time }),
-    );
-    if (!('error' in ended) || !isHoldfastError(ended.error, 'RETRY_STOPPED')) throw new Error('expected a stop');
-    expect(ended.error.details).toMatchObject({ reason: 'wait-budget', attempts: 3, waitedMs: 3_000 });
-    const kept = JSON.parse(JSON.stringify(ended.error.details.state));
-    const again = scripted([unavailable()], 'ok');
-    const more = policy({ schedule: steps([1_000, 2_000, 3_000, 4_000]) });
-    expect(await time.settle(withRetry('call', again.fn, { policy: more, resumeFrom: kept, effects: time }))).toBe(
-      'ok',
-    );
-    expect(again.seen.map((ctx) => ctx.attempt)).toEqual([4, 5]);
-  });
-
-  test('in the middle of a wait waits only the rest of it [F.21]', async () => {
-    const time = virtualTime({ wallMs: 10_000 });
-    const kept = {
-      v: 1 as const,
-      attempts: 1,
-      waitedMs: 5_000,
-      lastDelayMs: 5_000,
-      startedAt: { wallMs: 8_000, monoMs: 99 },
-      dueAtMs: 13_000,
-    };
-    await time.settle(withRetry('call', () => 1, { resumeFrom: kept, effects: time }));
-    expect(time.now().monoMs).toBe(3_000);
   });
 });
 

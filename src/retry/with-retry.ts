@@ -1,6 +1,6 @@
 import type { Attemptable } from './attempt.ts';
 import { Operation } from './operation.ts';
-import { planRetry, type RetryOptions } from './retry-options.ts';
+import { checkRetryOptions, planRetry, type RetryOptions } from './retry-options.ts';
 
 /**
  * Runs `fn` until it succeeds or the policy says stop. Each attempt is bounded by its timeout, the caller's signal and
@@ -18,8 +18,10 @@ export function withRetry<T>(operation: string, fn: Attemptable<T>, options?: Re
 
 /** `withRetry` with defaults of your own: a logger, a policy, a classifier, a shared budget. A call's own options win. */
 export function createRetry(defaults: RetryOptions): typeof withRetry {
-  return (operation, fn, options) => {
-    const logFields = { ...defaults.logFields, ...options?.logFields };
-    return withRetry(operation, fn, { ...defaults, ...options, logFields });
+  checkRetryOptions('createRetry()', defaults);
+  return (operation, fn, options = {}) => {
+    const own = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+    const logFields = { ...defaults.logFields, ...options.logFields };
+    return withRetry(operation, fn, { ...defaults, ...own, logFields });
   };
 }

@@ -9,7 +9,8 @@ export function jsonLogger(write: (line: string) => void = (line) => console.err
   const at =
     (level: string) =>
     (fields: LogFields, message: string): void => {
-      write(toLine({ time: new Date(systemEffects.now().wallMs).toISOString(), level, message, ...fields }));
+      const own = { time: new Date(systemEffects.now().wallMs).toISOString(), level, message };
+      write(toLine({ ...own, ...fields, ...own }));
     };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
@@ -18,9 +19,15 @@ function toLine(record: Record<string, unknown>): string {
   try {
     return JSON.stringify(record);
   } catch {
-    const plain = Object.entries(record).filter(
-      ([, value]) => value === null || ['string', 'number', 'boolean'].includes(typeof value),
-    );
-    return JSON.stringify(Object.fromEntries(plain));
+    return JSON.stringify(Object.fromEntries(Object.entries(record).filter(([, value]) => isWritable(value))));
+  }
+}
+
+function isWritable(value: unknown): boolean {
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -83,7 +83,10 @@ export function virtualTime(options: { wallMs?: number } = {}): VirtualTime {
   };
 }
 
-/** Lets every promise that can settle without time do so: a hundred turns are far more than any chain of ours takes. */
+// More than an abandoned attempt is given to hand over its value, plus what the caller's own chain takes.
+const TURNS = 250;
+
+/** Lets every promise that can settle without time do so. */
 async function settled(): Promise<void> {
-  for (let turn = 0; turn < 100; turn++) await Promise.resolve();
+  for (let turn = 0; turn < TURNS; turn++) await Promise.resolve();
 }

@@ -186,7 +186,11 @@ describe('errors side by side', () => {
 
 describe('retries inside', () => {
   function stopped(attempts: number, cause: unknown): HoldfastError {
-    const times = { firstFailedAt: '', endedAt: '', state: {} };
+    const times = {
+      firstFailedAt: '',
+      endedAt: '',
+      state: { v: 1 as const, attempts: 3, waitedMs: 0, lastDelayMs: 0, startedAt: { wallMs: 0, monoMs: 0 } },
+    };
     return new HoldfastError(
       'RETRY_STOPPED',
       { operation: 'inner', reason: 'attempts', attempts, waitedMs: 0, ...times },

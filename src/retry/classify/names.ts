@@ -11,7 +11,6 @@ export const NAMES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ...rules('timeout', 'retry', [
     'TimeoutError',
     'APIConnectionTimeoutError',
-    'APIUserAbortError',
     'ConnectionTimeoutError',
     'SocketTimeoutError',
     'SocketTimeoutDuringMaintenanceError',
@@ -21,6 +20,8 @@ export const NAMES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
     'KafkaJSLockTimeout',
     'PLT_KFK_TIMEOUT',
   ]),
+  // The OpenAI and Anthropic clients' word for an abort by the caller's signal; their timeouts have a class of their own.
+  ...rules('unknown', 'fail', ['APIUserAbortError']),
   ...rules('network', 'retry', [
     'ClientOfflineError',
     'DisconnectsClientError',

@@ -244,9 +244,45 @@ describe('HTTP clients', () => {
   });
 
   test('a certificate that does not verify is not tried again', () => {
-    for (const code of ['CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'DEPTH_ZERO_SELF_SIGNED_CERT']) {
+    for (const code of [
+      'CERT_HAS_EXPIRED',
+      'CERT_NOT_YET_VALID',
+      'CERT_REVOKED',
+      'ERR_TLS_CERT_ALTNAME_INVALID',
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+      'UNABLE_TO_GET_ISSUER_CERT',
+    ]) {
       expect(readError(made({ code }))).toEqual({ kind: 'network', verdict: FAIL, code });
     }
+  });
+
+  test.each([
+    ['network', 'ESERVFAIL'],
+    ['network', 'UND_ERR_CLOSED'],
+    ['network', 'UND_ERR_DESTROYED'],
+    ['timeout', 'ERR_SOCKET_CONNECTION_TIMEOUT'],
+    ['timeout', 'ERR_TLS_HANDSHAKE_TIMEOUT'],
+    ['timeout', 'ETIMEOUT'],
+  ])('a passing %s failure of the resolver, the socket or the pool is tried again: %s', (kind, code) => {
+    expect(readError(made({ code }))).toEqual({ kind, verdict: RETRY, code });
+  });
+
+  test('a TLS alert is a known kind without a verdict: it may be a restart or the wrong port', () => {
+    expect(readError(made({ code: 'EPROTO' }))).toEqual({ kind: 'network', code: 'EPROTO' });
+  });
+
+  test('an abort that a client tells apart from its own timeouts is somebody’s wish and not tried again', () => {
+    expect(readError(made({ name: 'CanceledError', code: 'ERR_CANCELED' }))).toEqual({
+      kind: 'unknown',
+      verdict: FAIL,
+      code: 'ERR_CANCELED',
+    });
+    expect(readError(made({ name: 'APIUserAbortError' }))).toMatchObject({ kind: 'unknown', verdict: FAIL });
+    expect(readError(made({ name: 'APIConnectionTimeoutError' }))).toMatchObject({ kind: 'timeout', verdict: RETRY });
+    expect(readError(new DOMException('aborted', 'AbortError'))).toMatchObject({
+      kind: 'timeout',
+      verdict: RETRY,
+    });
   });
 });
 

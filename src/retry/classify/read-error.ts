@@ -135,7 +135,10 @@ function readName({ error, name, textCode }: Thrown): Reading | undefined {
 
 const ABORTED: Rule = { kind: 'timeout', verdict: 'retry' };
 
-/** Some libraries use the name for "do not retry". The platform's is a DOMException, node-fetch's has a type. */
+/**
+ * Some libraries use the name for "do not retry". The platform's is a DOMException, node-fetch's has a type. Whose abort it
+ * was cannot be told; `network-codes.ts` says why it counts as a timeout.
+ */
 function isAbort(error: unknown): boolean {
   return Object.prototype.toString.call(error) === '[object DOMException]' || field(error, 'type') === 'aborted';
 }
