@@ -45,6 +45,15 @@ describe('countdown', () => {
     expect(countdown({ delayMs }, T0, T0).text).toBe('retrying now');
   });
 
+  test.each([Number.POSITIVE_INFINITY, 1e300])('a delay of %d counts down from a year [S2.5]', (delayMs) => {
+    expect(countdown({ delayMs }, T0, T0)).toEqual({
+      remainingMs: 365 * 24 * 60 * MINUTE,
+      progress: 0,
+      text: 'retrying in 8760 h',
+      nextChangeMs: 1_000,
+    });
+  });
+
   test('a machine that slept, or whose wall clock was set back, still counts down [S2.5]', () => {
     const event = { delayMs: 30 * MINUTE };
     expect(countdown(event, T0, { wallMs: T0.wallMs + 20 * MINUTE, monoMs: T0.monoMs }).remainingMs).toBe(10 * MINUTE);

@@ -1,5 +1,5 @@
 import type { Instant } from '../kernel/effects.ts';
-import { codeLabel, type RetryNoticeEvent } from './notice-event.ts';
+import { codeLabel, type RetryNoticeEvent, waitMs } from './notice-event.ts';
 
 /** Where one wait stands at one moment. */
 export interface Countdown {
@@ -19,7 +19,7 @@ export interface Countdown {
  * the wall clock may be set back.
  */
 export function countdown(event: Pick<RetryNoticeEvent, 'delayMs'>, startedAt: Instant, now: Instant): Countdown {
-  const delayMs = event.delayMs > 0 ? event.delayMs : 0;
+  const delayMs = waitMs(event);
   const passedMs = Math.max(0, now.monoMs - startedAt.monoMs, now.wallMs - startedAt.wallMs);
   const remainingMs = Math.max(0, delayMs - passedMs);
   if (remainingMs === 0) return { remainingMs, progress: 1, text: 'retrying now' };

@@ -3,7 +3,7 @@ import { systemEffects } from '../system/effects.ts';
 import { announceBetween, announceWait, type Countdown, countdown, headline } from './countdown.ts';
 import { buildParts, type NoticeParts } from './element-parts.ts';
 import { ELEMENT_STYLE } from './element-style.ts';
-import { codeLabel, type RetryNoticeEvent } from './notice-event.ts';
+import { codeLabel, type RetryNoticeEvent, waitMs } from './notice-event.ts';
 
 // Node has no HTMLElement. Importing this module there must work; only making an element may not.
 const ElementBase: typeof HTMLElement = globalThis.HTMLElement ?? (Object as unknown as typeof HTMLElement);
@@ -67,11 +67,11 @@ export class RetryNoticeElement extends ElementBase {
     this.#event = event;
     this.#startedAt = systemEffects.now();
     this.#state = event === null ? 'idle' : 'waiting';
-    this.#lastRemainingMs = event === null ? 0 : event.delayMs;
+    this.#lastRemainingMs = event === null ? 0 : waitMs(event);
     this.#expand(false);
     this.#fill();
     this.#tick();
-    this.#announce(event === null ? '' : announceWait(event, event.delayMs));
+    this.#announce(event === null ? '' : announceWait(event, waitMs(event)));
   }
 
   /** Where the notice stands. */
@@ -121,7 +121,7 @@ export class RetryNoticeElement extends ElementBase {
   #look(): Countdown | undefined {
     if (this.#event === null || this.#state === 'cancelled') return undefined;
     const look = countdown(this.#event, this.#startedAt, systemEffects.now());
-    const said = announceBetween(this.#event.delayMs, this.#lastRemainingMs, look.remainingMs);
+    const said = announceBetween(waitMs(this.#event), this.#lastRemainingMs, look.remainingMs);
     this.#lastRemainingMs = look.remainingMs;
     if (said !== undefined) this.#announce(said);
     return look;
@@ -141,11 +141,12 @@ export class RetryNoticeElement extends ElementBase {
     const event = this.#event;
     code.textContent = codeLabel(event?.code);
     retry.textContent = event === null ? '' : `Retry ${event.attempt + 1}`;
-    const dueAtMs = this.#startedAt.wallMs + (event?.delayMs ?? 0);
-    const late = event !== null && event.delayMs >= SHOW_CLOCK_FROM_MS;
-    at.textContent = late
-      ? `Next try at ${new Intl.DateTimeFormat(undefined, { timeStyle: 'short' }).format(dueAtMs)}`
-      : '';
+    const delayMs = event === null ? 0 : waitMs(event);
+    const dueAtMs = this.#startedAt.wallMs + delayMs;
+    at.textContent =
+      delayMs >= SHOW_CLOCK_FROM_MS
+        ? `Next try at ${new Intl.DateTimeFormat(undefined, { timeStyle: 'short' }).format(dueAtMs)}`
+        : '';
     message.textContent = event?.message ?? '';
     this.#offerMore();
   }

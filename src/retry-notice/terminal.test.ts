@@ -61,6 +61,18 @@ describe('the notice on a terminal', () => {
     expect(time.pendingTimers).toBe(0);
   });
 
+  test.each([
+    [Number.POSITIVE_INFINITY, 'Retrying in 8760 h', 4],
+    [Number.NaN, 'Retrying now', 1],
+    [-5, 'Retrying now', 1],
+  ])('a delay of %d is no reason to spin [S2.5]', async (delayMs, text, draws) => {
+    const { time, written, notice } = onTerminal();
+    notice.show({ ...OVERLOADED, delayMs });
+    for (let i = 0; i < 3; i++) await time.advance(1_000);
+    expect(seen(written[0] ?? '')).toContain(text);
+    expect(written).toHaveLength(draws);
+  });
+
   test('clearing erases the line and leaves no timer; clearing again writes nothing [S2.5]', () => {
     const { time, written, notice, last } = onTerminal();
     notice.show(OVERLOADED);
@@ -172,5 +184,11 @@ describe('the notice without a terminal', () => {
       'warning: HTTP 429: two lines · retry 2 in 1 min 5 s\n',
     ]);
     expect(time.pendingTimers).toBe(0);
+  });
+
+  test('a delay that is no time at all is written as one [S2.5]', () => {
+    const { written, notice } = onTerminal({ isTTY: false });
+    for (const delayMs of [Number.POSITIVE_INFINITY, Number.NaN, -5]) notice.show({ ...OVERLOADED, delayMs });
+    expect(written.map((line) => line.replace(/.* in /, ''))).toEqual(['8760 h\n', '0 s\n', '0 s\n']);
   });
 });

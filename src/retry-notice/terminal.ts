@@ -1,21 +1,21 @@
 import type { Effects, Instant } from '../kernel/effects.ts';
 import { systemEffects } from '../system/effects.ts';
 import { type Countdown, countdown, formatDuration, headline } from './countdown.ts';
-import { codeLabel, type RetryNoticeEvent } from './notice-event.ts';
+import { codeLabel, type RetryNoticeEvent, waitMs } from './notice-event.ts';
 import { displayWidth, fitColumns, terminalSafe } from './terminal-text.ts';
 
 /** Where the notice is written, and how. `process.stderr` fits as it is. */
 export interface TerminalRetryNoticeOptions {
   write(text: string): unknown;
   /** `true`: one line that counts down in place. Otherwise one plain line for each event. Default `false`. */
-  readonly isTTY?: boolean;
+  readonly isTTY?: boolean | undefined;
   /** Width of the terminal, read again at each tick. Default 80. */
-  readonly columns?: number;
+  readonly columns?: number | undefined;
   /** What the person can do about it; shown on a terminal only. Default `press c or Ctrl-C to cancel`. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   /** Where `NO_COLOR` and `TERM` are looked up. Default: the process's own environment. */
-  readonly env?: { readonly [name: string]: string | undefined };
-  readonly effects?: Effects;
+  readonly env?: { readonly [name: string]: string | undefined } | undefined;
+  readonly effects?: Effects | undefined;
 }
 
 /** A retry notice on a terminal. It writes only between `show` and `clear`. */
@@ -106,8 +106,7 @@ function noticeLine(event: RetryNoticeEvent, look: Countdown, columns: number, h
 }
 
 function plainLine(event: RetryNoticeEvent): string {
-  const delayMs = event.delayMs > 0 ? event.delayMs : 0;
-  return `warning: ${messageWithCode(event)} · retry ${event.attempt + 1} in ${formatDuration(delayMs)}`;
+  return `warning: ${messageWithCode(event)} · retry ${event.attempt + 1} in ${formatDuration(waitMs(event))}`;
 }
 
 /** The message, with the code before it unless it already begins with the code. */

@@ -3,13 +3,13 @@ import type { Effects } from '../kernel/effects.ts';
 /** Bounds of one attempt; each may be left out. A slow consumer counts against `totalMs` only. */
 export interface StreamTimeouts {
   /** Until `open` has given its stream: for HTTP clients, until the response headers. */
-  readonly openMs?: number;
+  readonly openMs?: number | undefined;
   /** From the start of the attempt to the first content. Keep-alives and preamble do not help. */
-  readonly firstContentMs?: number;
+  readonly firstContentMs?: number | undefined;
   /** Between two chunks of any kind, keep-alives included. */
-  readonly idleMs?: number;
+  readonly idleMs?: number | undefined;
   /** The whole attempt. */
-  readonly totalMs?: number;
+  readonly totalMs?: number | undefined;
 }
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

@@ -13,7 +13,7 @@ export function serializeEventLine(event: object): string {
  */
 export async function* parseEventLines(
   source: ByteSource,
-  options: { readonly maxEventChars?: number } = {},
+  options: { readonly maxEventChars?: number | undefined } = {},
 ): AsyncGenerator<unknown, void, undefined> {
   let number = 0;
   for await (const text of textLines(source, options.maxEventChars ?? DEFAULT_MAX_CHARS)) {

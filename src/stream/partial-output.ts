@@ -19,7 +19,7 @@ export function notePartialOutput(errorOrChunk: unknown, progress: StreamProgres
 
 /**
  * How much content came before the failure, for an error thrown by `retryStream` or an error chunk yielded by it.
- * `undefined` for anything else. With `contentChunks` above 0 the answer is incomplete and was not retried.
+ * `undefined` for anything else, and without `retry`, where nothing is counted. With `contentChunks` above 0 the answer is incomplete and was not retried.
  */
 export function partialOutput(errorOrChunk: unknown): PartialOutput | undefined {
   return typeof errorOrChunk === 'object' && errorOrChunk !== null ? outputs.get(errorOrChunk) : undefined;

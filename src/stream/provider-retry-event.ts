@@ -28,7 +28,7 @@ export interface ProviderRetryEvent {
 
 /**
  * Tells people that the wait announced by the event with the same `attempt` is over: the request is being made again, or
- * the turn was cancelled. As transient as the event it closes; a client may ignore it.
+ * it is not (`cancelled`: by the caller, or because the wait itself failed). As transient as the event it closes; a client may ignore it.
  */
 export interface ProviderRetryEndEvent {
   readonly type: 'provider-retry-end';

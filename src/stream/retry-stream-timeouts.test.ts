@@ -94,6 +94,15 @@ describe('before content', () => {
     expect({ chunks, opens: opens(), at: time.now().monoMs }).toEqual({ chunks: ANSWER, opens: 2, at: 1_000 });
   });
 
+  test('a bound given as undefined is left out, so that the policy keeps its own [F.23]', async () => {
+    const time = virtualTime();
+    const about = { adapter: scriptAdapter, conversationId: 'c', turnId: 't', effects: time };
+    const retry = { maxAttempts: 1, timeoutMs: 700 };
+    const timeouts = { firstContentMs: undefined, idleMs: undefined };
+    const stream = retryStream({ ...about, open: scriptedStream(['hang']).open, retry, timeouts });
+    await expect(time.settle(stream.next())).rejects.toMatchObject({ details: { timeoutMs: 700 } });
+  });
+
   test('each attempt has its own bounds, and a policy bounds the time to the first content [F.23]', async () => {
     const time = virtualTime();
     const source = scriptedStream(['hang']);
@@ -166,3 +175,43 @@ describe('after content', () => {
     expect(time.now().monoMs).toBe(30 * 86_400_000);
   });
 });
+
+describe('without a strategy', () => {
+  test('the first content takes its bound off, and preamble does not [S2.4] [F.23]', async () => {
+    const healthy = await passThrough([
+      [0, START],
+      [50, text('a')],
+      [250, text('b')],
+      [300, END],
+    ]);
+    expect(healthy).toEqual({ chunks: [START, text('a'), text('b'), END], thrown: undefined });
+    const silent = await passThrough([
+      [0, START],
+      [50, PING],
+      [250, text('late')],
+    ]);
+    expect(silent.chunks).toEqual([START, PING]);
+    expect(silent.thrown).toMatchObject({ code: 'STREAM_TIMEOUT', details: { phase: 'firstContentMs' } });
+  });
+
+  test('a bound that passes behind the closing event does no harm [S2.4] [F.23]', async () => {
+    const events = ANSWER.map((event) => [0, event] as const);
+    expect(await passThrough([...events, [60_000, PING]])).toEqual({ chunks: ANSWER, thrown: undefined });
+  });
+});
+
+/** Reads without retry, the first content within 100 ms and no silence above a second. */
+async function passThrough(
+  events: Parameters<typeof timed>[1],
+): Promise<{ chunks: readonly unknown[]; thrown: unknown }> {
+  const time = virtualTime();
+  const chunks: unknown[] = [];
+  let thrown: unknown;
+  const about = { adapter: scriptAdapter, conversationId: 'c', turnId: 't', effects: time };
+  const timeouts = { firstContentMs: 100, idleMs: 1_000 };
+  const reading = (async () => {
+    for await (const item of retryStream({ ...about, open: timed(time, events), timeouts })) chunks.push(item);
+  })().catch((error: unknown) => void (thrown = error));
+  await time.settle(reading);
+  return { chunks, thrown };
+}

@@ -143,6 +143,33 @@ describe('after content', () => {
     expect(thrown).toBeUndefined();
   });
 
+  test('a connection that breaks behind the closing event takes nothing from a whole answer [S2.3] [F.23]', async () => {
+    const lines: object[] = [];
+    const ignore = (): void => undefined;
+    const debug = (fields: object, message: string): void => void lines.push({ message, ...fields });
+    const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+    const { items, opens, seen, thrown } = await readScripted([[...ANSWER, reset]], {
+      logger: { debug, info: ignore, warn: ignore, error: ignore },
+    });
+    expect(items).toEqual(ANSWER);
+    expect({ opens, thrown, end: seen.at(-1)?.type }).toEqual({
+      opens: 1,
+      thrown: undefined,
+      end: 'attempt-succeeded',
+    });
+    expect(lines).toMatchObject([
+      { message: 'the stream broke behind its closing event', attempt: 1, errorCode: 'ECONNRESET' },
+      { message: 'attempt succeeded' },
+    ]);
+  });
+
+  test('an error thrown behind an error chunk is still thrown: that was no closing event [S2.3]', async () => {
+    const error = new Error('and then it broke');
+    const { items, thrown } = await readScripted([[START, text('Hel'), OVERLOADED, error]]);
+    expect(items).toEqual([START, text('Hel'), OVERLOADED]);
+    expect(thrown).toBe(error);
+  });
+
   test('what follows the closing event is passed on [S2.3]', async () => {
     const { items, thrown } = await readScripted([[...ANSWER, USAGE]]);
     expect(items).toEqual([...ANSWER, USAGE]);

@@ -21,7 +21,7 @@ export type SseEvent =
  */
 export async function* sseEvents(
   source: ByteSource,
-  options: { readonly maxEventChars?: number } = {},
+  options: { readonly maxEventChars?: number | undefined } = {},
 ): AsyncGenerator<SseEvent, void, undefined> {
   const limitChars = options.maxEventChars ?? DEFAULT_MAX_CHARS;
   let event = '';

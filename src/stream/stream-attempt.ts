@@ -19,7 +19,7 @@ export type OpenStream<Chunk> = (
 ) => AsyncIterable<Chunk> | PromiseLike<AsyncIterable<Chunk>>;
 
 /** What a read gave. */
-export type Reading<Chunk> =
+export type ReadOutcome<Chunk> =
   | { readonly kind: 'chunk'; readonly chunk: Chunk }
   | { readonly kind: 'ended' }
   | { readonly kind: 'failed'; readonly error: unknown };
@@ -47,7 +47,7 @@ export class StreamAttempt<Chunk> {
   async open(
     open: OpenStream<Chunk>,
     about: Omit<StreamAttemptContext, 'signal'>,
-  ): Promise<Reading<Chunk> | undefined> {
+  ): Promise<ReadOutcome<Chunk> | undefined> {
     for (const bound of ['openMs', 'firstContentMs', 'totalMs'] as const) this.timer.start(bound);
     const opened = await this.work.run(async (signal) => {
       const stream = await open({ ...about, signal });
@@ -61,7 +61,7 @@ export class StreamAttempt<Chunk> {
     return undefined;
   }
 
-  async read(): Promise<Reading<Chunk>> {
+  async read(): Promise<ReadOutcome<Chunk>> {
     const { iterator } = this;
     if (!iterator) return { kind: 'ended' };
     this.timer.start('idleMs');

@@ -13,7 +13,11 @@ export interface StreamFailure {
 
 /** A thrown value as a failure: the caller's classifier first, then the rules for streams. */
 export function thrownFailure(error: unknown, classify: Classify | undefined, operation: string): StreamFailure {
-  const failure = classifyWith((thrown) => classify?.(thrown) ?? streamClassifier(thrown), error, operation);
+  const judge: Classify = (thrown) => {
+    const answer = classify?.(thrown);
+    return answer === undefined ? streamClassifier(thrown) : answer;
+  };
+  const failure = classifyWith(judge, error, operation);
   return { failure, message: messageOf(error), error };
 }
 

@@ -10,7 +10,7 @@ import type { ChunkMeaning } from './chunk-meaning.ts';
  *   └─ failure ───────────────────▶ judged: a new attempt starts from `holding`, or the failure surfaces
  * flowing   content was yielded; a failure surfaces as it came
  *   └─ closing event, error chunk ▶ complete
- * complete  the provider said that it is done; its end is a clean one
+ * complete  the provider said that it is done; its end is a clean one, also when the connection breaks
  *   └─ more content ──────────────▶ flowing (a second choice goes on after the first has closed)
  */
 export interface StreamProgress {

@@ -1,15 +1,17 @@
 import { linkAbort } from '../kernel/abort-link.ts';
 import { HoldfastError } from '../kernel/error.ts';
+import type { LogFields } from '../kernel/log.ts';
+import { streamClassifier } from '../retry/classifier.ts';
 import type { RetryEvent } from '../retry/retry-event.ts';
 import type { ChunkMeaning } from './chunk-meaning.ts';
-import { Interruptible } from './interruptible.ts';
+import { type Ended, Interruptible } from './interruptible.ts';
 import { notePartialOutput } from './partial-output.ts';
 import { providerRetryEvent, type RetryStreamEvent } from './provider-retry-event.ts';
 import type { StreamPlan } from './retry-stream-options.ts';
-import { type Reading, StreamAttempt } from './stream-attempt.ts';
+import { type ReadOutcome, StreamAttempt } from './stream-attempt.ts';
 import { reportedFailure, type StreamFailure, thrownFailure } from './stream-failure.ts';
 import { afterErrorChunk, NOTHING_READ, readChunk, type StreamProgress } from './stream-progress.ts';
-import type { WaitDecision, WaitPlan } from './wait-plan.ts';
+import { brokenSleep, type WaitDecision, type WaitPlan } from './wait-plan.ts';
 
 /** The part of an event that is not the same for the whole run. */
 type Happening = RetryEvent extends infer Event
@@ -31,7 +33,7 @@ type AttemptEnd = 'done' | 'told-to-end' | Retry;
 interface Output<Chunk> {
   progress: StreamProgress;
   readonly held: Chunk[];
-  /** Absent when the stream just passes through. */
+  /** Absent when the stream just passes through and no bound depends on what is in it. */
   readonly read: ((chunk: Chunk) => ChunkMeaning) | undefined;
 }
 
@@ -103,7 +105,7 @@ export class StreamRun<Chunk> {
     const attempt = new StreamAttempt<Chunk>(plan.timeouts, plan.effects);
     const output: Output<Chunk> = this.waits
       ? { progress: NOTHING_READ, held: [], read: plan.adapter.reader() }
-      : { progress: PASS_THROUGH, held: [], read: undefined };
+      : { progress: PASS_THROUGH, held: [], read: plan.isBounded ? plan.adapter.reader() : undefined };
     this.startAttempt(attempt);
     try {
       let reading = await attempt.open(plan.open, { attempt: this.attempt, idempotencyKey: plan.idempotencyKey });
@@ -117,7 +119,6 @@ export class StreamRun<Chunk> {
         if (output.progress.contentChunks > 0) attempt.contentCame();
         for (const chunk of taken) yield chunk;
       }
-      if (!this.waits && reading.kind === 'failed') throw reading.error;
       const failed = this.failureAtEnd(reading, output.progress, attempt);
       const retry = failed && this.judge(failed, output.progress);
       if (retry) return retry;
@@ -152,6 +153,7 @@ export class StreamRun<Chunk> {
     const { classify, operation, maxHeldChunks } = this.plan;
     const step = readChunk(output.progress, output.read(chunk), maxHeldChunks);
     output.progress = step.progress;
+    if (!this.waits) return [chunk];
     switch (step.act) {
       case 'hold':
         output.held.push(chunk);
@@ -173,15 +175,21 @@ export class StreamRun<Chunk> {
 
   /** The failure in how the provider's stream ended; none when it ended as it should. */
   private failureAtEnd(
-    reading: Reading<Chunk> & { kind: 'ended' | 'failed' },
+    reading: ReadOutcome<Chunk> & { kind: 'ended' | 'failed' },
     progress: StreamProgress,
     attempt: StreamAttempt<Chunk>,
   ): StreamFailure | undefined {
     const { classify, operation, requireEnd } = this.plan;
     const complete = progress.state === 'complete';
-    // The answer is whole; a connection that the provider then leaves open until a bound passes takes nothing from it.
-    if (reading.kind === 'failed' && !(complete && attempt.timedOut))
-      return thrownFailure(reading.error, classify, operation);
+    if (reading.kind === 'failed') {
+      // The answer is whole; a connection that then breaks, or stays open until a bound passes, takes nothing from it.
+      // An error chunk was no closing event, and without retry the provider's errors are not ours to swallow.
+      const harmless = complete && (attempt.timedOut !== undefined || (!this.told && this.waits !== undefined));
+      if (!harmless && !this.waits) throw reading.error;
+      if (!harmless) return thrownFailure(reading.error, classify, operation);
+      const { code } = streamClassifier(reading.error);
+      this.log('debug', { errorCode: code }, 'the stream broke behind its closing event');
+    }
     if (complete || !requireEnd || !this.waits) return undefined;
     const { contentChunks, contentLength } = progress;
     const truncated = new HoldfastError('STREAM_TRUNCATED', { contentChunks, contentLength });
@@ -195,11 +203,12 @@ export class StreamRun<Chunk> {
     const { failure, error } = failed;
     this.emit({ type: 'attempt-failed', latencyMs: this.latencyMs(), failure, error });
     if (progress.state !== 'holding') {
-      this.logPartialOutput(progress);
+      const { contentChunks, contentLength } = progress;
+      this.log('warn', { contentChunks, contentLength }, 'the stream broke off after content');
       this.tellStop('unsafe-replay', failed);
       return undefined;
     }
-    const wait = this.waits.next(failure);
+    const wait = this.waits.next(failure, error);
     if (wait.kind === 'wait') return { failed, wait };
     this.tellStop(wait.reason, failed);
     return undefined;
@@ -225,20 +234,22 @@ export class StreamRun<Chunk> {
       waitedMs,
       kind: failure.kind,
     });
-    await this.sleep(delayMs);
-    this.emit({ type: 'wait-ended', aborted: this.endedBy !== undefined });
+    const slept = await this.sleep(delayMs);
+    const over = slept.kind === 'value' && !this.endedBy;
+    this.emit({ type: 'wait-ended', aborted: !over });
     if (this.endedBy === 'consumer') return;
-    yield Object.freeze({ type: 'provider-retry-end', ...about, outcome: this.endedBy ? 'cancelled' : 'retrying' });
+    yield Object.freeze({ type: 'provider-retry-end', ...about, outcome: over ? 'retrying' : 'cancelled' });
+    if (slept.kind === 'threw' && !this.endedBy) throw brokenSleep(slept.error, failed.error);
   }
 
   /** Waits by the strategy's own sleep, but no longer than the run lasts, whatever that sleep makes of its signal. */
-  private async sleep(ms: number): Promise<void> {
-    if (this.endedBy) return;
+  private async sleep(ms: number): Promise<Ended<void>> {
+    if (this.endedBy) return { kind: 'value', value: undefined };
     const waiting = new Interruptible();
     this.active = waiting;
     const ended = await waiting.run((signal) => this.waits?.sleep(ms, signal));
     this.active = undefined;
-    if (ended.kind === 'threw' && !this.endedBy) throw ended.error;
+    return ended;
   }
 
   private tellSuccess(): void {
@@ -254,11 +265,10 @@ export class StreamRun<Chunk> {
     this.emit({ type: 'stopped', reason, attempts: this.attempt, waitedMs: this.waitedMs, ...failure });
   }
 
-  private logPartialOutput({ contentChunks, contentLength }: StreamProgress): void {
+  private log(level: 'debug' | 'warn', fields: LogFields, message: string): void {
     const { logger, logFields, operation } = this.plan;
     try {
-      const line = { ...logFields, operation, attempt: this.attempt, contentChunks, contentLength };
-      logger?.warn(line, 'the stream broke off after content');
+      logger?.[level]({ ...logFields, operation, attempt: this.attempt, ...fields }, message);
     } catch {
       // As for every listener: a broken logger must not cut an answer short.
     }

@@ -1,3 +1,4 @@
+import type { OptionProblem } from '../kernel/check-options.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import type { Effects } from '../kernel/effects.ts';
 import { createSleep } from '../kernel/sleep.ts';
@@ -24,7 +25,8 @@ export interface WaitPlan {
   /** `Infinity` when another limit ends the retries. */
   readonly maxAttempts: number;
   readonly sleep: RetryStrategy['sleep'];
-  next(failure: Failure): WaitDecision;
+  /** `error` is what the failure was read from; it is kept when the strategy cannot answer. */
+  next(failure: Failure, error: unknown): WaitDecision;
 }
 
 /** Takes the schedule as it is: `delayFor(n)` once for each failure, and nothing but its answer counts. */
@@ -34,11 +36,10 @@ export function strategyPlan(strategy: RetryStrategy): WaitPlan {
   return {
     maxAttempts: Infinity,
     sleep: (ms, signal) => strategy.sleep(ms, signal),
-    next(failure) {
+    next(failure, error) {
       if (failure.verdict === 'fail') return { kind: 'stop', reason: failure.reason ?? 'not-retryable', waitedMs };
-      const delayMs = strategy.delayFor(retried);
+      const delayMs = delayFrom(strategy, retried, error);
       if (delayMs === undefined) return { kind: 'stop', reason: 'schedule-ended', waitedMs };
-      if (!Number.isFinite(delayMs) || delayMs < 0) refuseDelay(retried, delayMs);
       const decision = { kind: 'wait', delayMs, from: 'schedule', hintClamped: false, waitedMs } as const;
       retried += 1;
       waitedMs += delayMs;
@@ -64,15 +65,27 @@ export function policyPlan(policy: Policy, effects: Effects): WaitPlan {
   };
 }
 
-function refuseDelay(retried: number, delayMs: number): never {
-  throw new HoldfastError('INVALID_OPTIONS', {
-    of: 'retryStream()',
-    problems: [
-      {
-        option: `retry.delayFor(${retried})`,
-        found: String(delayMs),
-        write: 'give milliseconds from 0, or undefined to stop',
-      },
-    ],
-  });
+function delayFrom(strategy: RetryStrategy, retried: number, error: unknown): number | undefined {
+  const option = `retry.delayFor(${retried})`;
+  const write = 'give milliseconds from 0, or undefined to stop';
+  let delayMs: number | undefined;
+  try {
+    delayMs = strategy.delayFor(retried);
+  } catch (thrown) {
+    throw brokenStrategy({ option, found: 'a function that threw', write }, new AggregateError([thrown, error]));
+  }
+  if (delayMs === undefined || (Number.isFinite(delayMs) && delayMs >= 0)) return delayMs;
+  throw brokenStrategy({ option, found: String(delayMs), write }, error);
+}
+
+/** What ends the stream when the wait itself failed: `cause.errors` holds what the sleep threw and the provider's failure. */
+export function brokenSleep(thrown: unknown, error: unknown): HoldfastError {
+  const write = 'let it fulfil after the delay, and reject only when its signal is aborted';
+  const problem = { option: 'retry.sleep', found: 'a function that failed', write };
+  return brokenStrategy(problem, new AggregateError([thrown, error]));
+}
+
+/** A strategy that does not do its part must not cost the reader the failure it was asked about. */
+function brokenStrategy(problem: OptionProblem, cause: unknown): HoldfastError {
+  return new HoldfastError('INVALID_OPTIONS', { of: 'retryStream()', problems: [problem] }, { cause });
 }

@@ -208,6 +208,23 @@ describe('<holdfast-retry-notice>', () => {
     expect(text).toContain('Slow down.');
   });
 
+  test('takes a delay that is no time at all without an error and without spinning [S2.5]', async ({ chromium }) => {
+    const page = await stage(chromium.url, null);
+    const show = async (delay: string): Promise<unknown> => {
+      await page.evaluate((ms) => {
+        const { notice } = globalThis as unknown as Stage;
+        notice.setAttribute('delay-ms', ms);
+      }, delay);
+      await page.clock.runFor(2_000);
+      const timers = await onStage(page, (here) => here.timers.size);
+      return [await noticeOf(page).countdown.textContent(), timers];
+    };
+    expect(await show('Infinity')).toEqual(['Retrying in 8760 h', 1]);
+    expect(await show('1e18')).toEqual(['Retrying in 8760 h', 1]);
+    expect(await show('-5')).toEqual(['Retrying now', 0]);
+    expect(await show('soon')).toEqual(['Retrying now', 0]);
+  });
+
   test('shortens a long message and opens it on demand [S2.5]', async ({ chromium }) => {
     const page = await stage(chromium.url, { ...OVERLOADED, message: 'One line.\n'.repeat(12) });
     const more = noticeOf(page).box.getByRole('button', { name: 'Show more' });

@@ -6,9 +6,9 @@ import { reportedError } from './reported-error.ts';
 /** What `sse` takes. */
 export interface SseOptions {
   /** Reads the JSON in each event's data: `sse({ payload: openaiChat })` for chat completions fetched by hand. */
-  readonly payload?: StreamAdapter<never>;
+  readonly payload?: StreamAdapter<never> | undefined;
   /** Names of events that close the stream, besides `data: [DONE]`. */
-  readonly endEvents?: readonly string[];
+  readonly endEvents?: readonly string[] | undefined;
 }
 
 /**
