@@ -30,11 +30,20 @@ function canRunTypeScript(version) {
 function quietly(command, args, options) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+    const stop = (signal) => {
+      child.kill(signal);
+      process.exit(128 + constants.signals[signal]);
+    };
+    process.on('SIGINT', stop).on('SIGTERM', stop);
     let output = '';
     child.stdout.on('data', (chunk) => (output += chunk));
     child.stderr.on('data', (chunk) => (output += chunk));
     child.on('error', reject);
-    child.on('close', (code) => (code === 0 ? resolve(output) : reject(new Error(withoutHosts(firstLines(output))))));
+    child.on('close', (code) => {
+      process.off('SIGINT', stop).off('SIGTERM', stop);
+      if (code === 0) resolve(output);
+      else reject(new Error(withoutHosts(firstLines(output))));
+    });
   });
 }
 

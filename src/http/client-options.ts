@@ -1,8 +1,8 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import type { Effects } from '../kernel/effects.ts';
-import { isHoldfastError } from '../kernel/error.ts';
 import type { LogFields, Logger } from '../kernel/log.ts';
 import type { RetryBudget } from '../retry/budget.ts';
+import { checkPolicy } from '../retry/check-policy.ts';
 import type { Classify } from '../retry/failure.ts';
 import { serviceCall } from '../retry/policies.ts';
 import { type Policy, type PolicyOptions, toPolicy } from '../retry/policy.ts';
@@ -95,6 +95,8 @@ const MIB = 1_048_576;
 /** Checks a client's options; throws `INVALID_OPTIONS` with everything that is wrong. */
 export function planClient(options: ServiceClientOptions): ClientPlan {
   const check = new OptionCheck('serviceClient()');
+  if (!check.object('options', options, "pass an object such as { baseUrl: 'https://billing.internal/api' }"))
+    check.done();
   check.known(options, FIELDS);
   const parsed = parseBaseUrl(options.baseUrl);
   if ('problem' in parsed) check.refuse('baseUrl', options.baseUrl, parsed.problem);
@@ -124,7 +126,7 @@ export function planClient(options: ServiceClientOptions): ClientPlan {
   }
   const taken = isHeaderName(userHeader) ? ownHeaders(options.bearer !== undefined, userHeader) : {};
   checkHeaders(check, options.headers, taken);
-  const policy = checkPolicy(check, options.policy) ?? serviceCall;
+  if (options.policy !== undefined) checkPolicy(check, 'policy', options.policy);
   check.done();
   return {
     base: 'base' in parsed ? parsed.base : '',
@@ -133,7 +135,7 @@ export function planClient(options: ServiceClientOptions): ClientPlan {
     userHeader: userHeader.toLowerCase(),
     idempotencyHeader: options.idempotencyHeader ?? 'idempotency-key',
     headers: lowered(options.headers),
-    policy,
+    policy: options.policy === undefined ? serviceCall : toPolicy(options.policy),
     classify: options.classify,
     budget: options.budget,
     logger: options.logger,
@@ -164,22 +166,6 @@ export function ownHeaders(hasBearer: boolean, userHeader: string): Readonly<Rec
 /** Headers with lower-case names, so that a request's own replace the client's. */
 export function lowered(headers: HeaderRecord | undefined): HeaderRecord {
   return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
-}
-
-/** The policy, or a note of everything that is wrong with it among the other problems. */
-export function checkPolicy(check: OptionCheck, value: Policy | PolicyOptions | undefined): Policy | undefined {
-  if (value === undefined) return undefined;
-  try {
-    return toPolicy(value);
-  } catch (error) {
-    const problems = isHoldfastError(error, 'INVALID_OPTIONS') ? error.details.problems : [];
-    check.refuse(
-      'policy',
-      value,
-      problems.map((one) => `${one.option} is ${one.found}; ${one.write}`).join(', ') || 'write policy options',
-    );
-    return undefined;
-  }
 }
 
 function checkAuth(check: OptionCheck, { bearer, authScheme }: ServiceClientOptions): void {

@@ -3,9 +3,11 @@ import type { CallOptions } from './call-options.ts';
 import type { ServiceClientOptions } from './client-options.ts';
 import { commandId } from './command-id.ts';
 import { type Health, probeHealth, type ProbeOptions } from './probe-health.ts';
+import { requireObject } from './require-object.ts';
 import { type HttpResult, serviceClient } from './service-client.ts';
 import { shape, type Shaped } from './shape.ts';
 import { path } from './target-url.ts';
+import { timeoutLimit } from './timeout-limit.ts';
 
 export type AgentSession = Shaped<{ id: 'string' }>;
 export type AgentReply = Readonly<Record<string, unknown>>;
@@ -43,33 +45,51 @@ export interface CodingAgentOptions extends ServiceClientOptions {
   readonly messageTimeoutMs?: number;
 }
 
+const MESSAGE_TIMEOUT_MS = 240_000;
+
 const SESSION = shape({ id: 'string' });
 const REPLY = shape({});
 
 /** A client for a coding agent that speaks the OpenCode server's API. */
 export function codingAgent(options: CodingAgentOptions): CodingAgent {
-  const { commandField = 'messageID', messageTimeoutMs = 240_000, ...rest } = options;
+  requireObject('codingAgent()', 'options', options, "pass an object such as { baseUrl: 'http://127.0.0.1:4096' }");
+  const { commandField = 'messageID', messageTimeoutMs, ...rest } = options;
+  const limitMs = timeoutLimit(rest.policy);
   const check = new OptionCheck('codingAgent()');
   if (typeof commandField !== 'string' || commandField === '')
     check.refuse('commandField', commandField, "name a field, for example 'messageID'");
-  check.number('messageTimeoutMs', messageTimeoutMs, { min: 1, max: Infinity, write: 'write milliseconds from 1' });
+  if (messageTimeoutMs !== undefined) {
+    check.number('messageTimeoutMs', messageTimeoutMs, { min: 1, max: Infinity, write: 'write milliseconds from 1' });
+    if (messageTimeoutMs !== Infinity && messageTimeoutMs > limitMs)
+      check.refuse(
+        'messageTimeoutMs',
+        messageTimeoutMs,
+        `make it at most the policy's maxElapsedMs, which is ${limitMs}`,
+      );
+  }
   check.done();
   const client = serviceClient(rest);
   return {
     health: (probe = {}) => probeHealth(client, { operation: 'agent.health', path: '/global/health', ...probe }),
-    createSession: ({ title, fields, ...call }) =>
-      client.request({
-        ...call,
-        operation: 'agent.create-session',
-        path: '/session',
-        json: { ...fields, title },
-        schema: SESSION,
-      }),
-    async sendMessage({ sessionId, text, fields, ...call }) {
+    async createSession(session) {
+      requireObject('createSession()', 'session', session, "pass an object such as { idempotencyKey: 'run_1' }");
+      const { title, fields, ...call } = session;
+      const json = { ...fields, title };
+      return client.request({ ...call, operation: 'agent.create-session', path: '/session', json, schema: SESSION });
+    },
+    async sendMessage(message) {
+      requireObject('sendMessage()', 'message', message, 'pass an object with sessionId, text and idempotencyKey');
+      const {
+        sessionId,
+        text,
+        fields,
+        timeoutMs = messageTimeoutMs ?? Math.min(MESSAGE_TIMEOUT_MS, limitMs),
+        ...call
+      } = message;
       const id = await commandId(sessionId, call.idempotencyKey);
       const result = await client.request({
-        timeoutMs: messageTimeoutMs,
         ...call,
+        timeoutMs,
         operation: 'agent.send-message',
         path: path`/session/${sessionId}/message`,
         headers: { 'x-command-id': id },

@@ -1,8 +1,10 @@
 import { HoldfastError } from '../kernel/error.ts';
 import type { AttemptContext } from '../retry/attempt.ts';
+import { HINT_HEADERS } from '../retry/hint.ts';
 import type { ClientPlan } from './client-options.ts';
 import { keepAnswer } from './error-answer.ts';
 import { isHeaderValue } from './header-rules.ts';
+import type { Progress } from './progress.ts';
 import { discard, readBytes, readStart } from './read-body.ts';
 import { isRedirect, redirectStep } from './redirect.ts';
 import type { RequestPlan } from './request-options.ts';
@@ -25,8 +27,8 @@ export interface Exchange {
   readonly context: AttemptContext;
   /** Statuses besides 2xx that are answers, not errors. */
   readonly alsoGood: readonly number[];
-  /** Told as soon as the status line is there. */
-  readonly onStatus: (status: number) => void;
+  /** Where what happens is noted. */
+  readonly progress: Progress;
 }
 
 // A failed answer's status says it all; its body is a help for people, and not worth waiting for.
@@ -41,6 +43,8 @@ export async function exchange(how: Exchange): Promise<Answer> {
   const secrets = new Secrets();
   const headers = await attemptHeaders(how, secrets);
   for (const [name, value] of Object.entries(headers)) secrets.addHeader(name, value);
+  secrets.addQuery(request.url.searchParams);
+  secrets.addBody(request.body);
   const response = await reach(how, headers, secrets);
   const { status } = response;
   if (!response.ok && !alsoGood.includes(status)) {
@@ -60,22 +64,6 @@ export async function exchange(how: Exchange): Promise<Answer> {
   return { status, headers: response.headers, bytes, secrets };
 }
 
-/** What a classifier reads of an answer; the rest is only to be had by `answerOf`. */
-const HINT_HEADERS = [
-  'date',
-  'grpc-retry-pushback-ms',
-  'ratelimit',
-  'ratelimit-remaining',
-  'ratelimit-reset',
-  'retry-after',
-  'retry-after-ms',
-  'x-amz-retry-after',
-  'x-ms-retry-after-ms',
-  'x-ratelimit-remaining',
-  'x-ratelimit-reset',
-  'x-should-retry',
-];
-
 /** The error of an answer with a status that is not good. Its body is kept beside it, for `answerOf`. */
 export function statusError(request: RequestPlan, answer: Answer): HoldfastError<'HTTP_STATUS'> {
   const { operation, method, url, requestId } = request;
@@ -86,6 +74,7 @@ export function statusError(request: RequestPlan, answer: Answer): HoldfastError
     status: answer.status,
     requestId,
   });
+  // What a classifier reads of an answer; the rest is only to be had by `answerOf`.
   const hints = HINT_HEADERS.flatMap((name) => {
     const value = answer.headers.get(name);
     return value === null ? [] : [[name, value] as const];
@@ -121,12 +110,12 @@ async function attemptHeaders(how: Exchange, secrets: Secrets): Promise<Record<s
 
 /** The response at the end of all redirects that are allowed. */
 async function reach(how: Exchange, headers: Record<string, string>, secrets: Secrets): Promise<Response> {
-  const { client, request, context } = how;
+  const { client, request, progress } = how;
   let { url, method, body } = request as { url: URL; method: string; body: BodyInit | undefined };
   for (let followed = 0; ; followed++) {
     const response = await send(how, url, { method, headers, body });
     const { status } = response;
-    how.onStatus(status);
+    progress.answered(status);
     // Browsers hide where a redirect leads: type opaqueredirect, status 0.
     if (!isRedirect(status) && response.type !== 'opaqueredirect') return response;
     discard(response.body);
@@ -137,7 +126,7 @@ async function reach(how: Exchange, headers: Record<string, string>, secrets: Se
       const shown = secrets.hide(shownLocation(location, url));
       throw new HoldfastError('HTTP_REDIRECT_REFUSED', { operation: request.operation, status, location: shown });
     }
-    if (context.signal.aborted) throw context.signal.reason;
+    progress.followed();
     if (step.method !== method) {
       body = undefined;
       delete headers['content-type'];
@@ -151,15 +140,19 @@ async function send(
   url: URL,
   sent: { method: string; headers: Record<string, string>; body: BodyInit | undefined },
 ): Promise<Response> {
-  const { client, request, context } = how;
+  const { client, request, context, progress } = how;
   const { method, headers, body } = sent;
+  // The token, or the redirect, may have come when the attempt was given up: another may be under way.
+  if (context.signal.aborted) throw context.signal.reason;
   // Node wants `duplex` for a stream; the types of the DOM do not know it.
   const init: RequestInit & { duplex?: 'half' } = { method, headers, redirect: 'manual', signal: context.signal };
   if (body !== undefined) init.body = body;
   if (!request.bodyIsKept) init.duplex = 'half';
+  progress.sending();
   try {
     return await client.fetch(url.href, init);
   } catch (error) {
+    progress.unanswered(codeOf(error));
     throw context.signal.aborted ? error : noAnswer(request, error);
   }
 }
@@ -191,7 +184,8 @@ function hideWireBytes(error: unknown): void {
   if (cause instanceof Error && 'data' in cause) Object.defineProperty(cause, 'data', { enumerable: false });
 }
 
+/** Where a redirect leads, as far as it may be shown: a path can be a key by itself, as in a link to log in by. */
 function shownLocation(location: string | null, from: URL): string {
   const url = location === null ? null : URL.parse(location, from);
-  return url && (url.protocol === 'http:' || url.protocol === 'https:') ? shownUrl(url) : 'no readable address';
+  return url && (url.protocol === 'http:' || url.protocol === 'https:') ? `${url.origin}/…` : 'no readable address';
 }

@@ -1,6 +1,8 @@
+import type { StandardSchema } from '../kernel/standard-schema.ts';
 import type { CallOptions } from './call-options.ts';
 import type { ServiceClientOptions } from './client-options.ts';
 import { type Health, probeHealth, type ProbeOptions } from './probe-health.ts';
+import { requireObject } from './require-object.ts';
 import { type CreateRequest, serviceClient } from './service-client.ts';
 import { isRecord, schemaOf, shape, type Shaped } from './shape.ts';
 import { path } from './target-url.ts';
@@ -76,19 +78,27 @@ const CONFLICTS = [409, 422];
 
 /** A client for the REST API of Gitea and Forgejo (`baseUrl` ends in `/api/v1`). */
 export function gitHost(options: GitHostOptions): GitHost {
+  requireObject('gitHost()', 'options', options, 'pass an object with baseUrl and token');
   const { token, ...rest } = options;
   const client = serviceClient({ authScheme: 'token', ...rest, bearer: token });
-  const ensure = async <T>(request: CreateRequest<T>): Promise<Ensured<T>> => {
-    const { created, data } = await client.createIfAbsent({ conflicts: CONFLICTS, ...request });
+  const ensure = async <T>(request: EnsureRequest, schema: StandardSchema<T>): Promise<Ensured<T>> => {
+    const { created, data } = await client.createIfAbsent({ conflicts: CONFLICTS, ...request, schema });
     // Checked by the schema, both when it was made and when it was found.
     return { created, value: data as T };
   };
   return {
-    ensureUser: (user, call) => ensure({ ...call, ...userRequest(user), schema: USER }),
-    ensureRepo: (repo, call) => ensure({ ...call, ...repoRequest(repo), schema: REPO }),
+    async ensureUser(user, call) {
+      requireObject('ensureUser()', 'user', user, 'pass an object with username, email and password');
+      return ensure({ ...call, ...userRequest(user) }, USER);
+    },
+    async ensureRepo(repo, call) {
+      requireObject('ensureRepo()', 'repo', repo, 'pass an object with owner and name');
+      return ensure({ ...call, ...repoRequest(repo) }, REPO);
+    },
     async ensureFile(file, call) {
+      requireObject('ensureFile()', 'file', file, 'pass an object with owner, repo, path and content');
       const content = base64(file.content);
-      const { created, value } = await ensure({ ...call, ...fileRequest(file, content), schema: FILE });
+      const { created, value } = await ensure({ ...call, ...fileRequest(file, content) }, FILE);
       const { path: at, sha } = fileOf(value);
       return { created, value: { path: at, sha }, matches: created || unwrapped(value['content']) === content };
     },
@@ -96,7 +106,9 @@ export function gitHost(options: GitHostOptions): GitHost {
   };
 }
 
-function userRequest(user: NewGitUser): CreateRequest {
+type EnsureRequest = CallOptions & Pick<CreateRequest, 'operation' | 'path' | 'json' | 'existing'>;
+
+function userRequest(user: NewGitUser): EnsureRequest {
   const { username, email, password, mustChangePassword = false } = user;
   return {
     operation: 'git.ensure-user',
@@ -106,7 +118,7 @@ function userRequest(user: NewGitUser): CreateRequest {
   };
 }
 
-function repoRequest(repo: NewGitRepo): CreateRequest {
+function repoRequest(repo: NewGitRepo): EnsureRequest {
   const { owner, name, ownerIs = 'user', description, autoInit = true, defaultBranch } = repo;
   const places = {
     user: path`/admin/users/${owner}/repos`,
@@ -121,9 +133,10 @@ function repoRequest(repo: NewGitRepo): CreateRequest {
   };
 }
 
-function fileRequest(file: NewGitFile, content: string): CreateRequest {
+function fileRequest(file: NewGitFile, content: string): EnsureRequest {
   const { owner, repo, branch, message = `Add ${file.path}` } = file;
-  const at = path`/repos/${owner}/${repo}/contents/` + file.path.split('/').map(encodeURIComponent).join('/');
+  const inside = file.path.split('/').map((piece) => path`/${piece}`);
+  const at = path`/repos/${owner}/${repo}/contents` + inside.join('');
   return {
     operation: 'git.ensure-file',
     path: at,

@@ -24,7 +24,15 @@ export {
   type NewGitUser,
 } from './git-host.ts';
 export type { HeaderRecord } from './header-rules.ts';
-export { llm, type ChatMessage, type ChatRequest, type ChatResult, type Llm, type LlmOptions } from './llm.ts';
+export {
+  llm,
+  type ChatMessage,
+  type ChatRequest,
+  type ChatResult,
+  type ChatToolCall,
+  type Llm,
+  type LlmOptions,
+} from './llm.ts';
 export type { ReadAs } from './parse-answer.ts';
 export { probeHealth, type Health, type ProbeOptions } from './probe-health.ts';
 export {
@@ -36,7 +44,7 @@ export {
   type ProductServiceOptions,
 } from './product-service.ts';
 export type { RedirectRule } from './redirect.ts';
-export type { HttpMethod, HttpRequest } from './request-options.ts';
+export type { CheckedRequest, HttpMethod, HttpRequest, TextRequest, UnreadRequest } from './request-options.ts';
 export {
   serviceClient,
   type CreateRequest,

@@ -6,12 +6,15 @@ import { policy } from '../retry/policy.ts';
 import type { CallOptions } from './call-options.ts';
 import type { ServiceClientOptions } from './client-options.ts';
 import { answerOf } from './error-answer.ts';
+import { requireObject } from './require-object.ts';
 import { type HttpResult, serviceClient } from './service-client.ts';
 import { isRecord } from './shape.ts';
+import { timeoutLimit } from './timeout-limit.ts';
 
 export interface ChatMessage {
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
-  readonly content: string;
+  /** `null` for an assistant's message that only calls tools. */
+  readonly content: string | null;
   readonly [field: string]: unknown;
 }
 
@@ -20,7 +23,7 @@ export interface ChatRequest<T = string> extends CallOptions {
   readonly messages: readonly ChatMessage[];
   /** Reads the reply as JSON and checks it. A reply that does not fit is never asked for again. */
   readonly schema?: StandardSchema<T>;
-  /** Other fields of the request, as the provider names them: `temperature`, `max_tokens`, `response_format`, … */
+  /** Other fields of the request, as the provider names them: `temperature`, `max_tokens`, `tools`, `response_format`, … */
   readonly fields?: Readonly<Record<string, unknown>>;
   /** Names the call in logs and metrics. Default `llm.chat`. */
   readonly operation?: string;
@@ -28,17 +31,38 @@ export interface ChatRequest<T = string> extends CallOptions {
 
 /** A model's reply. */
 export interface ChatResult<T> extends Omit<HttpResult<T>, 'data'> {
-  /** The text, or what the schema made of it. */
+  /**
+   * The text, or what the schema made of it. With calls of tools: the text beside them, if any, and
+   * `undefined` where there is a schema, because what is said beside a call is no reply yet.
+   */
   readonly reply: T;
+  /** The tools the model wants called, as the provider sends them; empty for none. Put them into the next message as they are. */
+  readonly toolCalls: readonly ChatToolCall[];
   readonly finishReason: string;
   /** Tokens as the provider counts them, when it says. */
   readonly usage: Readonly<Record<string, unknown>> | undefined;
 }
 
+/** One call of a tool. `function` is there unless the provider has tools of another kind. */
+export interface ChatToolCall {
+  readonly id: string;
+  /** `arguments` is the JSON text the model wrote; it may be wrong. */
+  readonly function?: { readonly name: string; readonly arguments: string };
+  readonly [field: string]: unknown;
+}
+
+type WithSchema<T> = ChatRequest<T> & { readonly schema: StandardSchema<T> };
+type AsText = ChatRequest & { readonly schema?: undefined };
+type WithoutTools = { readonly fields?: Readonly<Record<string, unknown>> & { readonly tools?: undefined } };
+
 /** A model provider. */
 export interface Llm {
-  chat(request: ChatRequest & { readonly schema?: undefined }): Promise<ChatResult<string>>;
-  chat<T>(request: ChatRequest<T>): Promise<ChatResult<T>>;
+  /** Sends a chat and gives the reply. Only a request with `tools` among its `fields` can be answered without one. */
+  chat(request: AsText & WithoutTools): Promise<ChatResult<string>>;
+  chat<T>(request: WithSchema<T> & WithoutTools): Promise<ChatResult<T>>;
+  chat(request: AsText): Promise<ChatResult<string | undefined>>;
+  chat<T>(request: WithSchema<T>): Promise<ChatResult<T | undefined>>;
+  chat(request: ChatRequest<unknown>): Promise<ChatResult<unknown>>;
 }
 
 /** What `llm` takes: the options of `serviceClient`, and where chats go. */
@@ -61,17 +85,20 @@ const CHAT_POLICY = policy({
  * A client for providers that speak OpenAI's chat completions. Transient provider errors (429, 5xx, 529 and overload codes,
  * also inside an answer with status 200) are retried with the provider's hint as a floor; a spent quota, refused content,
  * a bad request and a reply that fails its schema are not. Pass `policy: llmProvider` to wait for hours. A chat changes
- * nothing at the provider, so it is repeated without an idempotency key; a lost answer is paid twice.
+ * nothing at the provider, so it is repeated without an idempotency key; a lost answer is paid twice. An attempt may take
+ * two minutes, unless the request or the policy says how long.
  */
 export function llm(options: LlmOptions): Llm {
-  const { path = '/chat/completions', ...rest } = options;
-  const client = serviceClient({ policy: CHAT_POLICY, ...rest, classify: providerClassify(rest) });
-  // The policies for providers leave the bound to the stream; a chat is none.
-  const unbounded = rest.policy?.timeoutMs === Infinity ? CHAT_TIMEOUT_MS : undefined;
+  requireObject('llm()', 'options', options, "pass an object such as { baseUrl: 'https://api.openai.com/v1' }");
+  const { path = '/chat/completions', policy: given = CHAT_POLICY, ...rest } = options;
+  const client = serviceClient({ ...rest, policy: given, classify: providerClassify(rest) });
+  // The default of policies is made for short calls, and those for providers leave the bound to the stream; a chat is neither.
+  const isBounded = given.timeoutMs !== undefined && given.timeoutMs !== Infinity;
+  const boundMs = isBounded ? undefined : Math.min(CHAT_TIMEOUT_MS, timeoutLimit(given));
   const chat = async <T>(request: ChatRequest<T>): Promise<ChatResult<T>> => {
-    const { model, messages, schema, fields, operation = 'llm.chat', timeoutMs = unbounded, ...call } = request;
+    requireObject('chat()', 'request', request, 'pass an object with model and messages');
+    const { model, messages, schema, fields, operation = 'llm.chat', timeoutMs = boundMs, ...call } = request;
     const json = { ...fields, model, messages, stream: false };
-    const completion = completionSchema(schema);
     const { data, ...result } = await client.request({
       ...call,
       timeoutMs,
@@ -79,7 +106,7 @@ export function llm(options: LlmOptions): Llm {
       path,
       json,
       repeatable: true,
-      schema: completion,
+      schema: completionSchema(schema, fields?.['tools'] !== undefined),
     });
     return { ...result, ...data };
   };
@@ -110,14 +137,10 @@ interface ProviderError {
   readonly type?: string;
 }
 
-interface Completion<T> {
-  readonly reply: T;
-  readonly finishReason: string;
-  readonly usage: Readonly<Record<string, unknown>> | undefined;
-}
+type Completion<T> = Pick<ChatResult<T>, 'reply' | 'toolCalls' | 'finishReason' | 'usage'>;
 
 /** Reads a completion, and throws what providers hide in a good answer: an error in the body, refused content. */
-function completionSchema<T>(schema: StandardSchema<T> | undefined): StandardSchema<Completion<T>> {
+function completionSchema<T>(schema: StandardSchema<T> | undefined, hasTools: boolean): StandardSchema<Completion<T>> {
   return {
     '~standard': {
       version: 1,
@@ -125,31 +148,47 @@ function completionSchema<T>(schema: StandardSchema<T> | undefined): StandardSch
       validate: async (body) => {
         const problem = errorIn(body);
         if (problem) throw new HoldfastError('LLM_ERROR_IN_ANSWER', problem);
-        const choice = firstChoice(body);
-        if (!choice) return { issues: [{ message: 'no message', path: ['choices', 0, 'message', 'content'] }] };
-        const { content, finishReason } = choice;
+        const { message, finishReason } = firstChoice(body);
+        const { content, refusal } = message;
+        if (typeof refusal === 'string' && refusal !== '')
+          throw new HoldfastError('LLM_CONTENT_REFUSED', { finishReason: 'refusal' });
         if (finishReason === 'content_filter') throw new HoldfastError('LLM_CONTENT_REFUSED', { finishReason });
         const usage = isRecord(body) && isRecord(body['usage']) ? body['usage'] : undefined;
-        if (!schema) return { value: { reply: content as T, finishReason, usage } };
-        const result = await schema['~standard'].validate(parsed(content));
-        return result.issues
-          ? { issues: result.issues.map(inReply) }
-          : { value: { reply: result.value, finishReason, usage } };
+        const toolCalls = hasTools ? (message['tool_calls'] ?? []) : [];
+        if (!isToolCalls(toolCalls)) return missing('tool_calls');
+        const rest = { toolCalls, finishReason, usage };
+        const text = typeof content === 'string' ? content : undefined;
+        // What is said beside a call is no reply yet. The type of a request with tools says that there may be none.
+        if (toolCalls.length > 0) return { value: { reply: (schema ? undefined : text) as T, ...rest } };
+        if (text === undefined) return missing('content');
+        if (!schema) return { value: { reply: text as T, ...rest } };
+        const result = await schema['~standard'].validate(parsed(text));
+        return result.issues ? { issues: result.issues.map(inReply) } : { value: { reply: result.value, ...rest } };
       },
     },
   };
 }
 
-function firstChoice(body: unknown): { content: string; finishReason: string } | undefined {
+function firstChoice(body: unknown): { message: Readonly<Record<string, unknown>>; finishReason: string } {
   const choices = isRecord(body) ? body['choices'] : undefined;
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
-  if (!isRecord(choice) || !isRecord(choice['message'])) return undefined;
-  const { content } = choice['message'];
-  const finishReason = typeof choice['finish_reason'] === 'string' ? choice['finish_reason'] : 'unknown';
-  const withheld = finishReason === 'content_filter';
-  return typeof content === 'string' || withheld
-    ? { content: typeof content === 'string' ? content : '', finishReason }
-    : undefined;
+  const { message, finish_reason: reason } = isRecord(choice) ? choice : {};
+  return { message: isRecord(message) ? message : {}, finishReason: typeof reason === 'string' ? reason : 'unknown' };
+}
+
+function isToolCalls(value: unknown): value is readonly ChatToolCall[] {
+  return Array.isArray(value) && value.every(isToolCall);
+}
+
+function isToolCall(value: unknown): boolean {
+  if (!isRecord(value) || typeof value['id'] !== 'string') return false;
+  const called = value['function'];
+  if (called === undefined) return true;
+  return isRecord(called) && typeof called['name'] === 'string' && typeof called['arguments'] === 'string';
+}
+
+function missing(field: string): { readonly issues: readonly SchemaIssue[] } {
+  return { issues: [{ message: `no ${field}`, path: ['choices', 0, 'message', field] }] };
 }
 
 /** The code and type of an error object, where one stands; texts are left behind. */

@@ -1,10 +1,18 @@
+import { isHoldfastError } from '../kernel/error.ts';
 import type { SchemaIssue, StandardSchema } from '../kernel/standard-schema.ts';
 
 /** What a body is read as. */
 export type ReadAs = 'json' | 'text' | 'nothing';
 
 /** The value of a body, or what is wrong with it. The problem holds no part of the body but the names of fields. */
-export type Parsed<T> = { readonly value: T } | { readonly problem: string; readonly issues?: readonly SchemaIssue[] };
+export type Parsed<T> = { readonly value: T } | Unfit;
+
+interface Unfit {
+  readonly problem: string;
+  readonly issues?: readonly SchemaIssue[];
+  /** What the schema threw. */
+  readonly cause?: unknown;
+}
 
 /** An answer as it came from the wire. */
 export interface RawBody {
@@ -14,7 +22,8 @@ export interface RawBody {
 
 /**
  * The body as JSON (or text), checked by the schema. An empty body is `undefined`, and the schema says whether that will
- * do. JSON is expected to be called JSON or nothing; an HTML page in its place is named as such.
+ * do. JSON is expected to be called JSON or nothing; an HTML page in its place is named as such. Of what a schema throws,
+ * only our own errors about a model's answer are thrown on: any other, whatever its code, is a body that was not accepted.
  */
 export async function parseAnswer<T>(
   raw: RawBody,
@@ -25,9 +34,14 @@ export async function parseAnswer<T>(
   if ('problem' in found) return found;
   // Without a schema the caller has said nothing about T, which is then unknown.
   if (!schema) return { value: found.value as T };
-  const result = await schema['~standard'].validate(found.value);
-  if (!result.issues) return { value: result.value };
-  return { problem: describe(result.issues, found.value), issues: result.issues };
+  try {
+    const result = await schema['~standard'].validate(found.value);
+    if (!result.issues) return { value: result.value };
+    return { problem: describe(result.issues, found.value), issues: result.issues };
+  } catch (error) {
+    if (isHoldfastError(error, 'LLM_ERROR_IN_ANSWER') || isHoldfastError(error, 'LLM_CONTENT_REFUSED')) throw error;
+    return { problem: 'the schema threw an error', cause: error };
+  }
 }
 
 function jsonOf(raw: RawBody): Parsed<unknown> {

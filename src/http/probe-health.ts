@@ -1,8 +1,10 @@
+import { OptionCheck } from '../kernel/check-options.ts';
 import { isHoldfastError } from '../kernel/error.ts';
 import type { LogFields } from '../kernel/log.ts';
 import { createClassifier } from '../retry/classifier.ts';
 import type { Policy, PolicyOptions } from '../retry/policy.ts';
 import type { ServiceClient } from './service-client.ts';
+import { timeoutLimit } from './timeout-limit.ts';
 
 /** How a service is. */
 export type Health =
@@ -27,6 +29,8 @@ export interface ProbeOptions {
   readonly logFields?: LogFields;
 }
 
+const DEFAULT_TIMEOUT_MS = 2_000;
+
 const classify = createClassifier({ unknown: 'fail' });
 
 /**
@@ -34,15 +38,15 @@ const classify = createClassifier({ unknown: 'fail' });
  * options are thrown. A good (2xx) status is `up`, the body is not looked at.
  */
 export async function probeHealth(client: ServiceClient, options: ProbeOptions = {}): Promise<Health> {
-  const {
-    path = '/health',
-    timeoutMs = 2_000,
-    policy = { maxAttempts: 1 },
-    operation = 'probe-health',
-    ...rest
-  } = options;
+  const check = new OptionCheck('probeHealth()');
+  if (typeof (client as Partial<ServiceClient> | undefined)?.request !== 'function')
+    check.refuse('client', client, 'pass what serviceClient() gives');
+  check.object('options', options, "pass an object such as { path: '/health' }, or leave it out");
+  check.done();
+  const { path = '/health', policy = { maxAttempts: 1 }, operation = 'probe-health', ...rest } = options;
+  const { timeoutMs = Math.min(DEFAULT_TIMEOUT_MS, timeoutLimit(policy)) } = options;
   try {
-    const { status, attempts } = await client.request({ path, timeoutMs, policy, operation, read: 'nothing', ...rest });
+    const { status, attempts } = await client.request({ ...rest, path, timeoutMs, policy, operation, read: 'nothing' });
     return { kind: 'up', status, attempts };
   } catch (error) {
     if (isHoldfastError(error, 'INVALID_OPTIONS')) throw error;

@@ -4,6 +4,7 @@ import type { CallOptions } from './call-options.ts';
 import type { ServiceClientOptions } from './client-options.ts';
 import { type Health, probeHealth, type ProbeOptions } from './probe-health.ts';
 import type { HttpMethod, HttpRequest } from './request-options.ts';
+import { requireObject } from './require-object.ts';
 import { type HttpResult, serviceClient } from './service-client.ts';
 
 /** One thing a service can do. A path that depends on ids is a function of them; encode them with the `path` template. */
@@ -47,6 +48,7 @@ export interface ProductServiceOptions<E extends Readonly<Record<string, Endpoin
 export function productService<const E extends Readonly<Record<string, Endpoint>>>(
   options: ProductServiceOptions<E>,
 ): ProductService<E> {
+  requireObject('productService()', 'options', options, 'pass an object with name, baseUrl and endpoints');
   const { name, endpoints, ...rest } = options;
   const check = new OptionCheck('productService()');
   if (typeof name !== 'string' || name === '') check.refuse('name', name, "name the service, for example 'billing'");

@@ -11,12 +11,13 @@ export async function readBytes(
   limitBytes: number,
 ): Promise<Uint8Array<ArrayBuffer> | 'too-large'> {
   const body: Body = response.body;
+  // Before the length is looked at: with HEAD it is that of the body a GET would get.
+  if (!body) return new Uint8Array();
   const announced = response.headers.has('content-encoding') ? 0 : Number(response.headers.get('content-length') ?? 0);
   if (announced > limitBytes) {
     discard(body);
     return 'too-large';
   }
-  if (!body) return new Uint8Array();
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;

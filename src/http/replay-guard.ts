@@ -38,15 +38,22 @@ export function isRepeatable(
   return declared ?? (idempotencyKey !== undefined || REPEATABLE_METHODS.includes(method));
 }
 
+/** True for the code of a connection that was never made. */
+export function neverLeft(code: string): boolean {
+  return NEVER_LEFT.includes(code);
+}
+
+/** True for a status by which a server says that it did not act on the request. */
+export function notActedOn(status: number): boolean {
+  return NOT_ACTED_ON.includes(status);
+}
+
 /**
  * Turns "worth another attempt" into a refusal (`unsafe-replay`) where the service may have acted on a request that must
- * not be sent twice. What was certainly not acted on may still be repeated.
+ * not be sent twice. Whether it may have is known from the attempt itself; what a classifier calls the failure says nothing.
  */
-export function guardReplay(failure: Failure, replay: Replay): Failure {
+export function guardReplay(failure: Failure, replay: Replay, mayHaveActed: boolean): Failure {
   if (failure.verdict === 'fail') return failure;
-  const notActedOn =
-    (failure.code !== undefined && NEVER_LEFT.includes(failure.code)) ||
-    (failure.status !== undefined && NOT_ACTED_ON.includes(failure.status));
-  if (replay.bodyIsKept && (replay.repeatable || notActedOn)) return failure;
+  if (replay.bodyIsKept && (replay.repeatable || !mayHaveActed)) return failure;
   return { ...failure, verdict: 'fail', reason: 'unsafe-replay' };
 }

@@ -1,13 +1,15 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import type { LogFields } from '../kernel/log.ts';
 import type { StandardSchema } from '../kernel/standard-schema.ts';
+import { checkPolicy } from '../retry/check-policy.ts';
 import type { Classify } from '../retry/failure.ts';
-import type { Policy, PolicyOptions } from '../retry/policy.ts';
-import { checkPolicy, type ClientPlan, lowered, ownHeaders } from './client-options.ts';
+import { type Policy, type PolicyOptions, toPolicy } from '../retry/policy.ts';
+import { type ClientPlan, lowered, ownHeaders } from './client-options.ts';
 import { checkHeaders, type HeaderRecord, isHeaderValue, isHeaderWord } from './header-rules.ts';
 import type { ReadAs } from './parse-answer.ts';
 import { isRepeatable, type Replay } from './replay-guard.ts';
 import { type Query, targetUrl } from './target-url.ts';
+import { timeoutLimit } from './timeout-limit.ts';
 
 export type HttpMethod = 'GET' | 'HEAD' | 'OPTIONS' | 'PUT' | 'DELETE' | 'POST' | 'PATCH';
 
@@ -34,7 +36,7 @@ export interface HttpRequest<T = unknown> {
   /** Any Standard Schema (zod, valibot, arktype, …). An answer it refuses is never asked for again. */
   readonly schema?: StandardSchema<T> | undefined;
   /** What a good answer's body is read as. Default `json`; `nothing` does not look at it. */
-  readonly read?: ReadAs;
+  readonly read?: ReadAs | undefined;
   /** Says that two of these requests have the effect of one (`true`), or that they do not (`false`), whatever the method. */
   readonly repeatable?: boolean;
   /** Bound of each attempt, in place of the policy's (a policy without one: 10,000). Only `Infinity` written here is no bound. */
@@ -49,6 +51,18 @@ export interface HttpRequest<T = unknown> {
   /** Written to every log line, beside the client's. */
   readonly logFields?: LogFields | undefined;
 }
+
+/** A request whose answer is checked by a schema, which gives `data` its type. */
+export type CheckedRequest<T> = HttpRequest<T> & {
+  readonly schema: StandardSchema<T>;
+  readonly read?: 'json' | 'text' | undefined;
+};
+
+/** A request whose answer is taken as text. */
+export type TextRequest = HttpRequest & { readonly read: 'text'; readonly schema?: undefined };
+
+/** A request whose answer is not looked at, by a schema neither. */
+export type UnreadRequest = HttpRequest & { readonly read: 'nothing' };
 
 const FIELDS: readonly (keyof HttpRequest)[] = [
   'operation',
@@ -91,6 +105,7 @@ export interface RequestPlan extends Replay {
 /** Checks one request; throws `INVALID_OPTIONS` with everything that is wrong. */
 export function planRequest(client: ClientPlan, request: HttpRequest): RequestPlan {
   const check = new OptionCheck('request()');
+  if (!check.object('request', request, "pass an object such as { operation: 'read', path: '/' }")) check.done();
   check.known(request, FIELDS);
   const { operation, idempotencyKey, user } = request;
   if (typeof operation !== 'string' || operation === '')
@@ -102,12 +117,13 @@ export function planRequest(client: ClientPlan, request: HttpRequest): RequestPl
   const body = checkBody(check, request, method);
   checkHeaders(check, request.headers, ownHeaders(client.bearer !== undefined, client.userHeader));
   checkIds(check, request);
-  const policy = checkPolicy(check, request.policy) ?? client.policy;
-  checkBounds(check, request);
+  if (request.policy !== undefined) checkPolicy(check, 'policy', request.policy);
+  checkBounds(check, request, timeoutLimit(request.policy ?? client.policy));
   const requestId = request.requestId ?? client.newRequestId();
   if (request.requestId === undefined && !isHeaderWord(requestId))
     check.refuse('newRequestId', requestId, `let it ${ID}`);
   check.done();
+  const policy = request.policy === undefined ? client.policy : toPolicy(request.policy);
   return {
     operation,
     method,
@@ -135,7 +151,7 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 
 /** Policies made for work that bounds itself (streams, handlers) have no bound; over HTTP that would wait for ever. */
 function boundMs(policy: Policy): number {
-  return policy.timeoutMs === Infinity ? DEFAULT_TIMEOUT_MS : policy.timeoutMs;
+  return policy.timeoutMs === Infinity ? Math.min(DEFAULT_TIMEOUT_MS, timeoutLimit(policy)) : policy.timeoutMs;
 }
 
 function checkBody(check: OptionCheck, request: HttpRequest, method: string): BodyInit | undefined {
@@ -173,10 +189,12 @@ function checkIds(check: OptionCheck, request: HttpRequest): void {
   }
 }
 
-function checkBounds(check: OptionCheck, request: HttpRequest): void {
+function checkBounds(check: OptionCheck, request: HttpRequest, limitMs: number): void {
   const { timeoutMs, deadlineAt, schema, read, repeatable } = request;
   if (timeoutMs !== undefined)
     check.number('timeoutMs', timeoutMs, { min: 1, max: Infinity, write: 'write milliseconds from 1' });
+  if (timeoutMs !== undefined && timeoutMs !== Infinity && timeoutMs > limitMs)
+    check.refuse('timeoutMs', timeoutMs, `make it at most the policy's maxElapsedMs, which is ${limitMs}`);
   if (deadlineAt !== undefined && !Number.isFinite(Number(deadlineAt)))
     check.refuse('deadlineAt', Number(deadlineAt), 'write a Date or epoch milliseconds');
   if (read !== undefined && !['json', 'text', 'nothing'].includes(read))

@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { OptionProblem } from '../kernel/check-options.ts';
 import { isHoldfastError } from '../kernel/error.ts';
+import { codingAgent } from './coding-agent.ts';
+import { gitHost } from './git-host.ts';
+import { llm } from './llm.ts';
+import { probeHealth } from './probe-health.ts';
+import { productService } from './product-service.ts';
 import type { HttpRequest } from './request-options.ts';
 import { serviceClient } from './service-client.ts';
 
@@ -33,6 +38,11 @@ async function refusedRequest(request: object): Promise<readonly string[]> {
   return ['sent'];
 }
 
+/** The options that are named by themselves, not by what is in them. */
+function othersIn(wrong: object): readonly string[] {
+  return Object.keys(wrong).filter((name) => name !== 'headers' && name !== 'policy');
+}
+
 describe('options that cannot work', () => {
   test('of a client are refused at once, all of them [S0.5]', () => {
     const wrong = {
@@ -51,10 +61,7 @@ describe('options that cannot work', () => {
       retries: 3,
     };
     expect(refusedClient(wrong).toSorted()).toEqual(
-      ['headers["x-b"]', ...Object.keys(wrong).filter((name) => name !== 'headers')].toSorted(),
-    );
-    expect(() => serviceClient({ baseUrl: 'http://h', policy: { maxAttempts: 0, timeoutMs: -1 } })).toThrow(
-      /policy is an object; maxAttempts is 0.*timeoutMs is -1/,
+      ['headers["x-b"]', 'policy.maxAttempts', 'policy.timeoutMs', ...othersIn(wrong)].toSorted(),
     );
     expect(refusedClient({})).toEqual([]);
   });
@@ -79,7 +86,7 @@ describe('options that cannot work', () => {
       retries: 1,
     };
     expect((await refusedRequest(wrong)).toSorted()).toEqual(
-      ['headers["x-a"]', ...Object.keys(wrong).filter((name) => name !== 'headers')].toSorted(),
+      ['headers["x-a"]', 'policy.maxAttempts', ...othersIn(wrong)].toSorted(),
     );
     expect(await refusedRequest({})).toEqual([]);
   });
@@ -129,5 +136,87 @@ describe('options that cannot work', () => {
     const client = serviceClient({ baseUrl: 'http://h', fetch, newRequestId: () => 'a\nb' });
     const request: HttpRequest = { operation: 'read', path: '/' };
     await expect(client.request(request)).rejects.toThrow(/newRequestId is a string of 3 characters/);
+  });
+
+  test.each([undefined, null, 7, 'http://h'])('no options at all (%j) are refused by name [S0.5]', async (none) => {
+    const missing = none as never;
+    const client = serviceClient({ baseUrl: 'http://h', fetch });
+    const agent = codingAgent({ baseUrl: 'http://h', fetch });
+    const git = gitHost({ baseUrl: 'http://h', token: 'token-a', fetch });
+    const calls: readonly (() => unknown)[] = [
+      () => serviceClient(missing),
+      () => llm(missing),
+      () => gitHost(missing),
+      () => codingAgent(missing),
+      () => productService(missing),
+      () => client.request(missing),
+      () => client.find(missing),
+      () => client.createIfAbsent(missing),
+      () => llm({ baseUrl: 'http://h', fetch }).chat(missing),
+      () => agent.createSession(missing),
+      () => agent.sendMessage(missing),
+      () => git.ensureUser(missing),
+      () => git.ensureRepo(missing),
+      () => git.ensureFile(missing),
+    ];
+    for (const call of calls) {
+      const error: unknown = await Promise.resolve()
+        .then(call)
+        .catch((e: unknown) => e);
+      expect(error, String(call)).toMatchObject({ code: 'INVALID_OPTIONS' });
+    }
+    await expect(probeHealth(client, (none ?? null) as never)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' });
+    await expect(probeHealth(missing)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' });
+  });
+
+  test('a timeout above the time for all attempts is refused, wherever the two come from [S0.5]', async () => {
+    const policy = { maxElapsedMs: 1_000 };
+    const client = serviceClient({ baseUrl: 'http://h', fetch, policy });
+    const late = client.request({ operation: 'read', path: '/', timeoutMs: 60_000 });
+    await expect(late).rejects.toThrow(/timeoutMs is 60000; make it at most the policy's maxElapsedMs, which is 1000/);
+    expect(await refusedRequest({ policy: { maxAttempts: 1, maxElapsedMs: 1_000 }, timeoutMs: 1_001 })).toEqual([
+      'timeoutMs',
+    ]);
+    for (const timeoutMs of [1_000, Infinity]) {
+      expect(await refusedRequest({ policy: { maxAttempts: 1, maxElapsedMs: 1_000 }, timeoutMs })).toEqual([]);
+    }
+    expect(() => codingAgent({ baseUrl: 'http://h', policy, messageTimeoutMs: 1_001 })).toThrow(/messageTimeoutMs/);
+  });
+
+  test('default timeouts fit themselves into the time for all attempts [S0.5]', async () => {
+    const sent: string[] = [];
+    const answer: typeof globalThis.fetch = async (_, init) => {
+      sent.push(new Headers(init?.headers).get('x-timeout-ms') ?? '');
+      return Response.json({ choices: [{ message: { content: 'hi' } }] });
+    };
+    const policy = { maxElapsedMs: 1_000, timeoutMs: Infinity };
+    const options = { baseUrl: 'http://h', fetch: answer, policy };
+    await serviceClient(options).request({ operation: 'read', path: '/' });
+    await llm(options).chat({ model: 'm', messages: [] });
+    await codingAgent(options).sendMessage({ sessionId: 's', text: 't', idempotencyKey: 'k' });
+    await probeHealth(serviceClient({ baseUrl: 'http://h', fetch: answer }), { policy });
+    expect(sent).toEqual(['1000', '1000', '1000', '1000']);
+  });
+
+  test('of a create-if-absent are refused before anything is sent [S0.5]', async () => {
+    const sent: unknown[] = [];
+    const conflict: typeof globalThis.fetch = async (url) => {
+      sent.push(url);
+      return new Response(null, { status: 409 });
+    };
+    const client = serviceClient({ baseUrl: 'http://h', fetch: conflict });
+    const create = { operation: 'create', path: '/things', json: {} };
+    for (const [wrong, option] of [
+      [{ existing: { path: '//evil.example' } }, 'existing.path'],
+      [{ existing: { path: 7 } }, 'existing.path'],
+      [{ existing: { path: '/a', quary: {} } }, 'existing.quary'],
+      [{ existing: '/things/a' }, 'existing'],
+      [{ conflicts: 409 }, 'conflicts'],
+      [{ conflicts: ['409'] }, 'conflicts'],
+    ] as const) {
+      const error: unknown = await client.createIfAbsent({ ...create, ...(wrong as object) }).catch((e: unknown) => e);
+      expect(problemsOf(error)).toEqual([option]);
+    }
+    expect(sent).toEqual([]);
   });
 });

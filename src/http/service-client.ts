@@ -1,3 +1,4 @@
+import { OptionCheck } from '../kernel/check-options.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import type { LogFields } from '../kernel/log.ts';
 import type { AttemptContext } from '../retry/attempt.ts';
@@ -7,14 +8,22 @@ import type { RetryObserver } from '../retry/retry-event.ts';
 import type { RetryOptions } from '../retry/retry-options.ts';
 import { withRetry } from '../retry/with-retry.ts';
 import { activeSpan } from '../system/active-span.ts';
-import { logHttp, type Progress, traceHttp } from './attempt-report.ts';
+import { logHttp, traceHttp } from './attempt-report.ts';
 import { type ClientPlan, planClient, type ServiceClientOptions } from './client-options.ts';
 import { keepAnswer } from './error-answer.ts';
 import { type Answer, exchange, shownText, statusError } from './exchange.ts';
 import { parseAnswer } from './parse-answer.ts';
+import { Progress } from './progress.ts';
 import { guardReplay } from './replay-guard.ts';
-import { type HttpRequest, planRequest, type RequestPlan } from './request-options.ts';
-import type { Query } from './target-url.ts';
+import {
+  type CheckedRequest,
+  type HttpRequest,
+  planRequest,
+  type RequestPlan,
+  type TextRequest,
+  type UnreadRequest,
+} from './request-options.ts';
+import { type Query, targetUrl } from './target-url.ts';
 
 /** A good answer. */
 export interface HttpResult<T> {
@@ -47,13 +56,24 @@ export interface CreateResult<T> extends HttpResult<T | undefined> {
 
 /** Sends requests to one service: bounded, retried where that is safe, checked and logged. */
 export interface ServiceClient {
-  /** Sends a request and gives its good (2xx) answer. Rejects as `withRetry` does; `answerOf(error)` gives the bad answer. */
-  request(request: HttpRequest & { readonly read: 'text'; readonly schema?: undefined }): Promise<HttpResult<string>>;
-  request<T = unknown>(request: HttpRequest<T>): Promise<HttpResult<T>>;
+  /**
+   * Sends a request and gives its good (2xx) answer. Rejects as `withRetry` does; `answerOf(error)` gives the bad answer.
+   * `data` is what the schema makes of the body, the text when that is asked for, and `unknown` when nothing has checked it.
+   */
+  request(request: UnreadRequest): Promise<HttpResult<undefined>>;
+  request(request: TextRequest): Promise<HttpResult<string>>;
+  request<T>(request: CheckedRequest<T>): Promise<HttpResult<T>>;
+  request(request: HttpRequest): Promise<HttpResult<unknown>>;
   /** As `request`, but 404 and 410 give `undefined`. */
-  find<T = unknown>(request: HttpRequest<T>): Promise<HttpResult<T> | undefined>;
+  find(request: UnreadRequest): Promise<HttpResult<undefined> | undefined>;
+  find(request: TextRequest): Promise<HttpResult<string> | undefined>;
+  find<T>(request: CheckedRequest<T>): Promise<HttpResult<T> | undefined>;
+  find(request: HttpRequest): Promise<HttpResult<unknown> | undefined>;
   /** As `request`, but "it is there already" (409) is a success. Repeated attempts are safe by its nature, so they are made. */
-  createIfAbsent<T = unknown>(request: CreateRequest<T>): Promise<CreateResult<T>>;
+  createIfAbsent(request: CreateRequest & UnreadRequest): Promise<CreateResult<undefined>>;
+  createIfAbsent(request: CreateRequest & TextRequest): Promise<CreateResult<string>>;
+  createIfAbsent<T>(request: CreateRequest<T> & CheckedRequest<T>): Promise<CreateResult<T>>;
+  createIfAbsent(request: CreateRequest): Promise<CreateResult<unknown>>;
 }
 
 /**
@@ -67,8 +87,9 @@ export function serviceClient(options: ServiceClientOptions): ServiceClient {
   const client = planClient(options);
   return {
     request: async <T>(request: HttpRequest<T>): Promise<HttpResult<T>> => new Call(client, request).result(),
-    find: async (request) => new Call(client, request).resultIfFound(),
-    createIfAbsent: (request) => createIfAbsent(client, request),
+    find: async <T>(request: HttpRequest<T>): Promise<HttpResult<T> | undefined> =>
+      new Call(client, request).resultIfFound(),
+    createIfAbsent: <T>(request: CreateRequest<T>): Promise<CreateResult<T>> => createIfAbsent(client, request),
   };
 }
 
@@ -85,7 +106,8 @@ class Call<T> {
   readonly request: RequestPlan;
   private readonly client: ClientPlan;
   private readonly asked: HttpRequest<T>;
-  private readonly progress: Progress = { status: undefined };
+  /** Of the attempt under way, or of the last one. */
+  private progress: Progress | undefined;
 
   constructor(client: ClientPlan, asked: HttpRequest<T>) {
     this.client = client;
@@ -120,10 +142,10 @@ class Call<T> {
   }
 
   private async attempt(context: AttemptContext, alsoGood: readonly number[]): Promise<Received<T>> {
-    const { client, request, progress } = this;
-    progress.status = undefined;
-    const onStatus = (status: number): void => void (progress.status = status);
-    const answer = await exchange({ client, request, context, alsoGood, onStatus });
+    const { client, request } = this;
+    const progress = new Progress(context.signal);
+    this.progress = progress;
+    const answer = await exchange({ client, request, context, alsoGood, progress });
     const received = { answer, attempts: context.attempt };
     if (!isGood(answer.status) || request.read === 'nothing') return received;
     return { ...received, data: await this.parse(answer) };
@@ -138,7 +160,11 @@ class Call<T> {
     );
     if ('value' in parsed) return parsed.value;
     const { operation } = this.request;
-    const error = new HoldfastError('HTTP_BODY_INVALID', { operation, status, problem: secrets.hide(parsed.problem) });
+    const error = new HoldfastError(
+      'HTTP_BODY_INVALID',
+      { operation, status, problem: secrets.hide(parsed.problem) },
+      'cause' in parsed ? { cause: parsed.cause } : {},
+    );
     throw keepAnswer(error, {
       status,
       headers,
@@ -148,7 +174,7 @@ class Call<T> {
   }
 
   private retryOptions(): RetryOptions {
-    const { client, request, asked, progress } = this;
+    const { client, request, asked } = this;
     const { idempotencyKey, signal, deadlineAt } = asked;
     const observe = this.observer();
     return {
@@ -160,7 +186,7 @@ class Call<T> {
       ...(signal === undefined ? {} : { signal }),
       ...(deadlineAt === undefined ? {} : { deadlineAt }),
       ...(client.budget ? { budget: client.budget } : {}),
-      ...(client.logger ? { logger: logHttp(client.logger, request, progress) } : {}),
+      ...(client.logger ? { logger: logHttp(client.logger, request, () => this.progress?.status) } : {}),
       ...(observe ? { observe } : {}),
     };
   }
@@ -173,14 +199,14 @@ class Call<T> {
       now: () => client.effects.now().wallMs,
       ...(before ? { before } : {}),
     });
-    return (error) => guardReplay(classify(error), request);
+    return (error) => guardReplay(classify(error), request, this.progress?.mayHaveActed ?? false);
   }
 
   private observer(): RetryObserver | undefined {
     const span = activeSpan();
     const { observe } = this.client;
     if (!span) return observe;
-    const trace = traceHttp(span, this.request, this.progress);
+    const trace = traceHttp(span, this.request, () => this.progress?.status);
     return (event) => {
       trace(event);
       observe?.(event);
@@ -195,33 +221,39 @@ class Call<T> {
 }
 
 async function createIfAbsent<T>(client: ClientPlan, asked: CreateRequest<T>): Promise<CreateResult<T>> {
+  checkCreate(client, asked);
   const { existing, conflicts = [409], ...rest } = asked;
   const call = new Call<T>(client, { repeatable: true, method: 'POST', ...rest });
   const received = await call.receive(conflicts);
   const { status } = received.answer;
   if (isGood(status)) return { ...call.toResult(received), created: true };
   if (!existing) return { ...call.toResult(received), created: false };
-  const { operation, headers, user, schema, timeoutMs, policy, classify, signal, deadlineAt, logFields } = rest;
-  const passedOn = {
-    operation: `${operation}.existing`,
-    headers,
-    user,
-    schema,
-    timeoutMs,
-    policy,
-    classify,
-    signal,
-    deadlineAt,
-    logFields,
-  };
+  const { operation, headers, user, schema, read, timeoutMs, policy, classify, signal, deadlineAt, logFields } = rest;
+  const passedOn = { headers, user, schema, read, timeoutMs, policy, classify, signal, deadlineAt, logFields };
   const found = await new Call<T>(client, {
     ...passedOn,
     ...existing,
+    operation: `${operation}.existing`,
     requestId: call.request.requestId,
   }).resultIfFound();
   // Not there after all: the service meant something else by that status.
   if (!found) throw statusError(call.request, received.answer);
   return { ...found, created: false };
+}
+
+/** Before anything is sent: once the thing is made it is too late to find that its place cannot be asked for. */
+function checkCreate(client: ClientPlan, asked: CreateRequest): void {
+  const check = new OptionCheck('createIfAbsent()');
+  if (!check.object('request', asked, "pass an object such as { operation: 'create', path: '/things' }")) check.done();
+  const { existing, conflicts } = asked;
+  if (conflicts !== undefined && !(Array.isArray(conflicts) && conflicts.every(Number.isInteger)))
+    check.refuse('conflicts', conflicts, 'write a list of statuses, for example [409]');
+  if (existing !== undefined && check.object('existing', existing, "write { path: '/things/a' }, or leave it out")) {
+    check.known(existing, ['path', 'query'], 'existing.');
+    const target = targetUrl(client.base, existing.path, existing.query);
+    if ('problem' in target) check.refuse('existing.path', existing.path, target.problem);
+  }
+  check.done();
 }
 
 function isGood(status: number): boolean {

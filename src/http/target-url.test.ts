@@ -20,6 +20,10 @@ describe('the address of a request', () => {
     ['/a//b', `${BASE}/a//b`],
     ['/time/12:30', `${BASE}/time/12:30`],
     ['/100%25', `${BASE}/100%25`],
+    ['/documents:commit', `${BASE}/documents:commit`],
+    ['/javascript:alert(1)', `${BASE}/javascript:alert(1)`],
+    ['/v1/models/m:predict', `${BASE}/v1/models/m:predict`],
+    ['proxy/http://h', `${BASE}/proxy/http://h`],
   ])('%j stays below the base [S0.5]', (asked, href) => {
     expect(urlOf(asked)).toBe(href);
   });
@@ -42,7 +46,8 @@ describe('the address of a request', () => {
     '//evil.example',
     'http://evil.example',
     'HTTPS:evil.example',
-    '/javascript:alert(1)',
+    'javascript:alert(1)',
+    '/http://evil.example',
     '/.\t./admin',
     '/a\r\nx: y',
     '/a%0d%0ax',
@@ -100,6 +105,14 @@ describe('the address of a request', () => {
     expect(path`/users/${'a/b?c'}/files/${7}`).toBe('/users/a%2Fb%3Fc/files/7');
     expect(urlOf(path`/users/${'..'}/x`)).toMatch(/^refused/);
     expect(path`/plain`).toBe('/plain');
+  });
+
+  test.each([
+    ['', /value 2 is an empty string/],
+    [undefined, /value 2 is undefined/],
+    [Number.NaN, /value 2 is NaN/],
+  ])('the path template refuses %j: the path would name something else [S0.5]', (id, message) => {
+    expect(() => path`/users/${'u1'}/files/${id as string}`).toThrow(message);
   });
 
   test('what is shown of an address has no query and no user [S0.5]', () => {

@@ -1,9 +1,20 @@
+import { OptionCheck } from '../kernel/check-options.ts';
+
 /** Values for the query string; a list repeats its name, `undefined` leaves it out. */
 export type Query = Readonly<Record<string, QueryValue | readonly QueryValue[] | undefined>>;
 type QueryValue = string | number | boolean;
 
-/** A path with each value encoded as one piece of it: path`/users/${id}/files/${name}`. */
+/**
+ * A path with each value encoded as one piece of it: path`/users/${id}/files/${name}`. Throws `INVALID_OPTIONS` for a value
+ * that is empty or missing: `DELETE /users/` is another request than the one that was meant.
+ */
 export function path(pieces: TemplateStringsArray, ...values: readonly (string | number)[]): string {
+  const check = new OptionCheck('path``');
+  for (const [i, value] of values.entries()) {
+    if ((typeof value === 'string' && value !== '') || Number.isFinite(value)) continue;
+    check.refuse(`value ${i + 1}`, value, 'write a number or a string that is not empty');
+  }
+  check.done();
   return pieces.reduce((text, piece, i) => text + encodeURIComponent(String(values[i - 1])) + piece);
 }
 
@@ -53,7 +64,9 @@ const DECODED_AT_MOST = 3;
 
 function problemWith(asked: string): string | undefined {
   if (asked.startsWith('//')) return "begin it with one slash; '//' names another host";
-  if (/^\/?[a-z][a-z0-9+.-]*:/i.test(asked)) return 'leave out scheme and host; they come from baseUrl';
+  // Behind a slash a colon is a part of the path, as in '/documents:commit'.
+  if (/^(?:[a-z][a-z0-9+.-]*:|\/[a-z][a-z0-9+.-]*:\/\/)/i.test(asked))
+    return 'leave out scheme and host, they come from baseUrl; begin a path that holds a colon with a slash';
   if (/[?#]/.test(asked))
     return 'leave out what follows ? or #; use query, or encodeURIComponent for a value that holds one';
   let text = asked;

@@ -162,4 +162,14 @@ describe('bodies that are too large', () => {
     });
     expect(answerOf(await failureOf(service, READ))?.text).toBe('é'.repeat(16_384));
   });
+
+  test('HEAD of something large is no large answer [S0.5]', async () => {
+    await using service = await startService((_, response) => {
+      response.writeHead(200, { 'content-length': 50_000_000 });
+      response.end();
+    });
+    const client = serviceClient({ baseUrl: service.url, maxBodyBytes: 1_000 });
+    const { status, headers, data } = await client.request({ ...READ, method: 'HEAD' });
+    expect([status, headers.get('content-length'), data]).toEqual([200, '50000000', undefined]);
+  });
 });

@@ -87,4 +87,16 @@ describe('create if absent', () => {
       [200, { id: 'a' }],
     ]);
   });
+
+  test('what is there is read the way the request says [S0.5]', async () => {
+    await using service = await startService((request, response) => {
+      response.writeHead(request.method === 'POST' ? 409 : 200, { 'content-type': 'text/plain' });
+      response.end('the thing');
+    });
+    const { schema: _, ...create } = CREATE;
+    const client = serviceClient({ baseUrl: service.url });
+    const made = await client.createIfAbsent({ ...create, read: 'text', existing: { path: '/things/a' } });
+    expectTypeOf(made.data).toEqualTypeOf<string | undefined>();
+    expect(made.data).toBe('the thing');
+  });
 });

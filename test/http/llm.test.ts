@@ -2,6 +2,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import { answerOf, llm } from '../../src/http/index.ts';
 import { llmProvider } from '../../src/retry/policies.ts';
+import { policy } from '../../src/retry/policy.ts';
 import { fastWaits } from './fast-waits.ts';
 import { keptLog } from './kept-log.ts';
 import { closing, sendJson, startService, startSocketService } from './local-service.ts';
@@ -142,5 +143,69 @@ describe('a model provider', () => {
     await time.advance(120_000);
     expect(await failing).toMatchObject({ code: 'ATTEMPT_TIMEOUT' });
     await closing(service.sockets[0]);
+  });
+
+  test('a refusal of the model is refused content, and is not asked for again [S0.2] [S0.6]', async () => {
+    const message = { role: 'assistant', content: null, refusal: 'I will not.' };
+    await using service = await startService((_, response) =>
+      sendJson(response, 200, { choices: [{ message, finish_reason: 'stop' }] }),
+    );
+    const error: unknown = await llm({ baseUrl: service.url, ...fastWaits().options })
+      .chat(ASK)
+      .catch((e: unknown) => e);
+    expect(error).toMatchObject({ code: 'LLM_CONTENT_REFUSED', details: { finishReason: 'refusal' } });
+    expect(String(error)).not.toContain('I will not');
+    expect(service.seen).toHaveLength(1);
+  });
+
+  test('calls of tools are part of the reply, which may have no text then [S0.6]', async () => {
+    const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"city":"Oslo"}' } };
+    const contents = [null, 'Let me look.', '', '{"city":"Oslo"}'];
+    await using service = await startService((_, response, i) => {
+      const message = { role: 'assistant', content: contents[i], refusal: null, tool_calls: [call] };
+      sendJson(response, 200, { choices: [{ message, finish_reason: 'tool_calls' }] });
+    });
+    const client = llm({ baseUrl: service.url });
+    const fields = { tools: [{ type: 'function', function: { name: 'weather' } }] };
+    const silent = await client.chat({ ...ASK, fields });
+    expectTypeOf(silent.reply).toEqualTypeOf<string | undefined>();
+    expect(silent).toMatchObject({ reply: undefined, finishReason: 'tool_calls', toolCalls: [call] });
+    expect(await client.chat({ ...ASK, fields })).toMatchObject({ reply: 'Let me look.', toolCalls: [call] });
+    const schema = z.object({ city: z.string() });
+    for (const _ of contents.slice(2)) {
+      const typed = await client.chat({ ...ASK, fields, schema });
+      expectTypeOf(typed.reply).toEqualTypeOf<{ city: string } | undefined>();
+      expect(typed).toMatchObject({ reply: undefined, toolCalls: [call] });
+    }
+  });
+
+  test('calls of tools nobody offered, and calls without an id, are no reply [S0.6]', async () => {
+    const toolCalls = [[{ id: 'call_1' }], [{ id: 7 }], 'none', [{ id: 'a', function: { name: 'x' } }]];
+    await using service = await startService((_, response, i) => {
+      const message = { role: 'assistant', content: null, tool_calls: toolCalls[i] };
+      sendJson(response, 200, { choices: [{ message, finish_reason: 'tool_calls' }] });
+    });
+    const client = llm({ baseUrl: service.url });
+    const wrong = { code: 'HTTP_BODY_INVALID' };
+    await expect(client.chat(ASK)).rejects.toMatchObject(wrong);
+    for (const _ of toolCalls.slice(1)) {
+      await expect(client.chat({ ...ASK, fields: { tools: [] } })).rejects.toMatchObject(wrong);
+    }
+  });
+
+  test('a reply without calls has an empty list of them [S0.6]', async () => {
+    await using service = await startService((_, response) => sendJson(response, 200, completion('hi')));
+    expect(await llm({ baseUrl: service.url }).chat(ASK)).toMatchObject({ reply: 'hi', toolCalls: [] });
+  });
+
+  test.each([
+    [{ maxAttempts: 5 }, undefined, '120000'],
+    [{ maxAttempts: 5, timeoutMs: 30_000 }, undefined, '30000'],
+    [{ maxAttempts: 5 }, 4_000, '4000'],
+    [policy({ timeoutMs: 20_000 }), undefined, '20000'],
+  ])('with the policy %j and timeoutMs %j an attempt has %s ms [S0.6]', async (given, timeoutMs, header) => {
+    await using service = await startService((_, response) => sendJson(response, 200, completion('hi')));
+    await llm({ baseUrl: service.url, policy: given }).chat({ ...ASK, timeoutMs });
+    expect(service.seen[0]?.headers['x-timeout-ms']).toBe(header);
   });
 });

@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type HttpMethod, serviceClient } from '../../src/http/index.ts';
+import { answerOf, type HttpMethod, serviceClient } from '../../src/http/index.ts';
+import type { StandardSchema } from '../../src/kernel/standard-schema.ts';
+import type { Failure } from '../../src/retry/failure.ts';
 import { fastWaits } from './fast-waits.ts';
 import { keptLog } from './kept-log.ts';
 import { deadUrl, sendJson, startService } from './local-service.ts';
+
+const codeError = (code: string): Error => Object.assign(new Error('lookup failed'), { code });
 
 /** How many requests a service saw that fails once with that status. */
 async function requestsAfter(
@@ -88,5 +92,123 @@ describe('a request that must not be sent twice', () => {
       'blob',
       'blob',
     ]);
+  });
+
+  test.each<[string, number]>([
+    ['303', 429],
+    ['303', 425],
+    ['307', 429],
+  ])('a %s that was followed ends what a %i says of the POST before it [S0.5]', async (status, after) => {
+    await using service = await startService((request, response) => {
+      if (request.url === '/made') return sendJson(response, after, {});
+      response.writeHead(Number(status), { location: '/made' });
+      response.end();
+    });
+    const client = serviceClient({ baseUrl: service.url, redirects: 'same-origin', ...fastWaits().options });
+    const acting = client.request({ operation: 'act', path: '/', json: {} });
+    await expect(acting).rejects.toMatchObject({ code: 'HTTP_STATUS', details: { status: after } });
+    expect(service.seen.filter((one) => one.url === '/')).toHaveLength(1);
+  });
+
+  test('a connection refused after a followed 303 does not mean that the POST was not sent [S0.5]', async () => {
+    let posts = 0;
+    const redirecting: typeof fetch = async (_, init) => {
+      if (init?.method !== 'POST') throw new TypeError('fetch failed', { cause: codeError('ECONNREFUSED') });
+      posts++;
+      return new Response(null, { status: 303, headers: { location: '/made' } });
+    };
+    const options = { baseUrl: 'http://service.example', fetch: redirecting, ...fastWaits().options };
+    const acting = serviceClient({ ...options, redirects: 'same-origin' }).request({
+      operation: 'act',
+      path: '/',
+      json: {},
+    });
+    await expect(acting).rejects.toMatchObject({ code: 'HTTP_NO_ANSWER', details: { problem: 'ECONNREFUSED' } });
+    expect(posts).toBe(1);
+  });
+
+  test('a GET is still repeated after a followed redirect, and a POST with a key too [S0.5]', async () => {
+    for (const request of [{}, { json: {}, idempotencyKey: 'k1' }]) {
+      await using service = await startService((one, response, i) => {
+        if (one.url === '/made') return sendJson(response, i === 1 ? 429 : 200, {});
+        response.writeHead(303, { location: '/made' });
+        response.end();
+      });
+      const client = serviceClient({ baseUrl: service.url, redirects: 'same-origin', ...fastWaits().options });
+      expect(await client.request({ operation: 'act', path: '/', ...request })).toMatchObject({ attempts: 2 });
+    }
+  });
+
+  test('a schema that throws ends the call, whatever code its error has [S0.2] [S0.5]', async () => {
+    await using service = await startService((_, response) => sendJson(response, 200, { id: 1 }));
+    const thrown = codeError('ECONNREFUSED');
+    const schema: StandardSchema = {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: () => {
+          throw thrown;
+        },
+      },
+    };
+    for (const classify of [undefined, (): 'retry' => 'retry']) {
+      const client = serviceClient({ baseUrl: service.url, ...(classify ? { classify } : {}), ...fastWaits().options });
+      const error: unknown = await client
+        .request({ operation: 'act', path: '/', json: {}, schema })
+        .catch((e: unknown) => e);
+      expect(error).toMatchObject({
+        code: 'HTTP_BODY_INVALID',
+        details: { problem: 'the schema threw an error' },
+        cause: thrown,
+      });
+      expect(answerOf(error)?.text).toBe('{"id":1}');
+    }
+    expect(service.seen).toHaveLength(2);
+  });
+
+  test('a classifier that calls a failure "refused" or "429" does not make a POST without a key safe [S0.5]', async () => {
+    for (const facts of [{ code: 'ECONNREFUSED' }, { status: 429 }]) {
+      await using service = await startService((_, response) => sendJson(response, 500, {}));
+      const classify = (): Failure => ({ verdict: 'retry', kind: 'network', ...facts });
+      const client = serviceClient({ baseUrl: service.url, classify, ...fastWaits().options });
+      await expect(client.request({ operation: 'act', path: '/', json: {} })).rejects.toMatchObject({
+        code: 'HTTP_STATUS',
+      });
+      expect(service.seen).toHaveLength(1);
+    }
+  });
+
+  test('a POST that was never sent because its token could not be had is tried again [S0.5]', async () => {
+    await using service = await startService((_, response) => sendJson(response, 200, {}));
+    let asked = 0;
+    const bearer = (): string => {
+      if (++asked === 1) throw codeError('ECONNRESET');
+      return 'token-a';
+    };
+    const client = serviceClient({ baseUrl: service.url, bearer, ...fastWaits().options });
+    expect(await client.request({ operation: 'act', path: '/', json: {} })).toMatchObject({ attempts: 2 });
+    expect(service.seen).toHaveLength(1);
+  });
+
+  test('a POST whose token comes after its attempt was given up is not sent any more [S0.5]', async () => {
+    await using service = await startService((_, response) => sendJson(response, 200, {}));
+    const { options, time, attemptsStarted } = fastWaits();
+    let giveToken!: (token: string) => void;
+    const late = new Promise<string>((resolve) => (giveToken = resolve));
+    let asked = 0;
+    const bearer = async (): Promise<string> => {
+      if (++asked === 1) return late;
+      giveToken('token-late');
+      await late;
+      return 'token-new';
+    };
+    // Deaf to the signal, which would keep fetch itself from sending.
+    const deaf: typeof fetch = (url, init) => fetch(url, { ...init, signal: null });
+    const client = serviceClient({ baseUrl: service.url, bearer, fetch: deaf, ...options });
+    const acting = client.request({ operation: 'act', path: '/', json: {} });
+    await attemptsStarted(1);
+    await time.advance(10_000);
+    expect(await acting).toMatchObject({ attempts: 2 });
+    expect(service.seen.map((one) => one.headers.authorization)).toEqual(['Bearer token-new']);
   });
 });

@@ -80,10 +80,11 @@ describe('secrets are in no log line and no error', () => {
     const { error, text } = await failWithSecrets(service);
     expectNoSecret(text);
     expect(text).toContain('act');
-    // The caller may look at the answer; what it sent itself as a secret header is blanked even there.
+    // The caller may look at the answer; what it sent itself under a name that speaks of a secret is blanked even there.
     const answer = answerOf(error)?.text ?? '';
-    expect(answer).toContain(BODY);
-    for (const secret of [TOKEN, API_KEY, JSON.stringify(TOKEN).slice(1, -1)]) expect(answer).not.toContain(secret);
+    expect(answer).toContain(QUERY);
+    for (const secret of [TOKEN, API_KEY, BODY, JSON.stringify(TOKEN).slice(1, -1)])
+      expect(answer).not.toContain(secret);
     expect(answer).toContain('[hidden]');
   });
 
@@ -155,5 +156,37 @@ describe('secrets are in no log line and no error', () => {
       expect(error).toBeInstanceOf(Error);
       expectNoSecret(shown(error, lines));
     }
+  });
+
+  test('when a service echoes the token of a header written by hand, alone [S0.5]', async () => {
+    await using service = await startService((request, response) =>
+      sendJson(response, 400, { sent: request.headers.authorization?.split(' ')[1], url: request.url }),
+    );
+    const client = serviceClient({ baseUrl: service.url, headers: { authorization: `Bearer ${API_KEY}` } });
+    const error: unknown = await client
+      .request({ operation: 'act', path: '/', query: { access_token: QUERY } })
+      .catch((e: unknown) => e);
+    expect(answerOf(error)?.text).toBe('{"sent":"[hidden]","url":"/?access_token=[hidden]"}');
+  });
+
+  test('when a Git host echoes the password of the user it refuses [S0.5]', async () => {
+    await using service = await startService((request, response) =>
+      sendJson(response, request.method === 'GET' ? 404 : 422, { sent: request.body }),
+    );
+    const git = gitHost({ baseUrl: service.url, token: TOKEN });
+    const user = { username: 'u', email: 'u@example.org', password: BODY };
+    const answer = answerOf(await git.ensureUser(user).catch((e: unknown) => e))?.text;
+    expect(answer).toContain('u@example.org');
+    expect(answer).not.toContain(BODY);
+  });
+
+  test('when a redirect leads to a path that is a secret by itself [S0.5]', async () => {
+    await using service = await startService((_, response) => {
+      response.writeHead(302, { location: `/magic/${BODY}` });
+      response.end();
+    });
+    const { error, text } = await failWithSecrets(service);
+    expect(error).toMatchObject({ code: 'HTTP_REDIRECT_REFUSED', details: { location: `${service.url}/…` } });
+    expectNoSecret(text);
   });
 });

@@ -4,6 +4,7 @@ import { answerOf, serviceClient } from '../../src/http/index.ts';
 import { idempotencyKey } from '../../src/kernel/idempotency-key.ts';
 import { retryBudget } from '../../src/retry/budget.ts';
 import { eventHandler } from '../../src/retry/policies.ts';
+import { virtualTime } from '../../src/testing/virtual-time.ts';
 import { fastWaits } from './fast-waits.ts';
 import { keptLog } from './kept-log.ts';
 import { sendJson, startService } from './local-service.ts';
@@ -15,6 +16,13 @@ const KEY = idempotencyKey({
   operation: 'configure',
   version: 'session_abc',
 });
+
+/** A response that comes, or fails to come, when the test says so. */
+class LaterResponse {
+  resolve!: (response: Response) => void;
+  reject!: (error: Error) => void;
+  readonly promise = new Promise<Response>((resolve, reject) => Object.assign(this, { resolve, reject }));
+}
 
 describe('what goes over the wire', () => {
   test('token, request id, idempotency key and user are sent as headers, JSON as the body [S0.5]', async () => {
@@ -241,5 +249,44 @@ describe('the log of a request', () => {
     });
     expect(lines.map((line) => line.message)).toEqual(['attempt failed', 'operation gave up']);
     expect(lines[0]?.fields).toMatchObject({ attempt: 1, httpStatus: 401, retryable: false, errorKind: 'auth' });
+  });
+
+  test('an answer that comes after its attempt was given up is not logged for the next one [S0.5] [S0.12]', async () => {
+    const { logger, lines } = keptLog();
+    const { options, time, attemptsStarted } = fastWaits();
+    const answers = [new LaterResponse(), new LaterResponse()];
+    let sent = 0;
+    // Deaf to its signal, as some libraries that stand in for fetch are.
+    const deaf: typeof fetch = () => answers[sent++]?.promise ?? Promise.reject(new Error('sent too often'));
+    const client = serviceClient({ baseUrl: 'http://h', fetch: deaf, logger, policy: { maxAttempts: 2 }, ...options });
+    const failing = client.request({ operation: 'read', path: '/' }).catch((e: unknown) => e);
+    await attemptsStarted(1);
+    await time.advance(10_000);
+    await attemptsStarted(2);
+    answers[0]?.resolve(Response.json({}, { status: 201 }));
+    await setImmediate();
+    answers[1]?.reject(Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
+    expect(await failing).toMatchObject({ code: 'RETRY_STOPPED' });
+    expect(lines.length).toBeGreaterThan(3);
+    for (const line of lines) expect(line.fields).not.toHaveProperty('httpStatus');
+  });
+
+  test('an answer that comes while the next attempt is waited for is not logged either [S0.5] [S0.12]', async () => {
+    const { logger, lines } = keptLog();
+    const late = new LaterResponse();
+    const time = virtualTime();
+    const stop = new AbortController();
+    const options = { baseUrl: 'http://h', fetch: () => late.promise, logger, effects: time };
+    const failing = serviceClient(options)
+      .request({ operation: 'read', path: '/', signal: stop.signal })
+      .catch((e: unknown) => e);
+    await setImmediate();
+    await time.advance(10_000);
+    late.resolve(Response.json({}, { status: 201 }));
+    await setImmediate();
+    stop.abort('enough');
+    expect(await failing).toBe('enough');
+    expect(lines.map((line) => line.message)).toContain('operation aborted');
+    for (const line of lines) expect(line.fields).not.toHaveProperty('httpStatus');
   });
 });
