@@ -17,8 +17,8 @@ interface AxeResult {
 async function violations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const result = await page.evaluate(() => {
-    const page = globalThis as unknown as { axe: { run(options: object): Promise<AxeResult> } };
-    return page.axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] });
+    const inPage = globalThis as unknown as { axe: { run(options: object): Promise<AxeResult> } };
+    return inPage.axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] });
   });
   expect(result.passes.map((pass) => pass.id)).toContain('color-contrast');
   return result.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' ')}`);
