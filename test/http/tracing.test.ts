@@ -1,25 +1,12 @@
-import { context, SpanStatusCode, trace } from '@opentelemetry/api';
-import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { SpanStatusCode } from '@opentelemetry/api';
+import { expect, test } from 'vitest';
 import { serviceClient } from '../../src/http/index.ts';
+import { realTracing } from '../support/spans.ts';
 import { fastWaits } from './fast-waits.ts';
 import { keptLog } from './kept-log.ts';
 import { sendJson, startService } from './local-service.ts';
 
-const exporter = new InMemorySpanExporter();
-const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-
-beforeAll(() => {
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  trace.setGlobalTracerProvider(provider);
-});
-
-afterAll(async () => {
-  trace.disable();
-  context.disable();
-  await provider.shutdown();
-});
+const spanOf = realTracing();
 
 test('requests are decisions plus one, carry one key and count as resends 1, 2, 3; the span of a late success is no error [F.25] [S0.5]', async () => {
   await using service = await startService((_, response, i) => sendJson(response, i < 3 ? 503 : 200, {}));
@@ -27,18 +14,16 @@ test('requests are decisions plus one, carry one key and count as resends 1, 2, 
   const { logger, lines } = keptLog();
   const client = serviceClient({ baseUrl: service.url, policy: { maxAttempts: 5 }, logger, ...options });
 
-  await trace.getTracer('test').startActiveSpan('place order', async (span) => {
-    await client.request({ operation: 'pay', path: '/pay', json: {}, idempotencyKey: 'order:1:pay' });
-    span.end();
-  });
+  const span = await spanOf(() =>
+    client.request({ operation: 'pay', path: '/pay', json: {}, idempotencyKey: 'order:1:pay' }),
+  );
 
   expect(service.seen).toHaveLength(waits.length + 1);
   expect(waits).toHaveLength(3);
   expect(new Set(service.seen.map((one) => one.headers['idempotency-key']))).toEqual(new Set(['order:1:pay']));
 
-  const [span] = exporter.getFinishedSpans();
-  expect(span?.status).toEqual({ code: SpanStatusCode.UNSET });
-  const sent = span?.events.filter((event) => event.name === 'http.request').map((event) => event.attributes);
+  expect(span.status).toEqual({ code: SpanStatusCode.UNSET });
+  const sent = span.events.filter((event) => event.name === 'http.request').map((event) => event.attributes);
   const { hostname, port } = new URL(service.url);
   const common = { 'http.request.method': 'POST', 'server.address': hostname, 'server.port': Number(port) };
   expect(sent).toEqual([

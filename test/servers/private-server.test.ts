@@ -107,6 +107,7 @@ describe('looking for a server', () => {
     const port = await listenHere();
     expect(await findServer(run, search({ port, localUrls: [echoUrl(1), echoUrl(port)] }))).toBe(echoUrl(port));
     started.length = 0;
+    vi.stubEnv('PATH', planted({}));
     await findServer(run, search({ port, localUrls: [echoUrl(1)] }));
     expect(started).toHaveLength(1);
   });
@@ -116,17 +117,19 @@ describe('looking for a server', () => {
     const bin = planted({ docker: '#!/bin/sh\necho "$HOLDFAST_ECHO_PORT $*" >> "$0.log"\n' });
     chmodSync(join(bin, 'docker'), 0o755);
     vi.stubEnv('PATH', `${bin}${delimiter}${process.env['PATH']}`);
-    const port = await listenHere();
-    const compose = { service: 'echo', portVariable: 'HOLDFAST_ECHO_PORT', url: () => echoUrl(port) };
+    const calls = (): string[] => readFileSync(join(bin, 'docker.log'), 'utf8').trimEnd().split('\n');
+    const compose = { service: 'echo', portVariable: 'HOLDFAST_ECHO_PORT', url: echoUrl };
+    const probe = async (): Promise<void> => {
+      if (calls().length < 3) throw new Error('not up yet');
+    };
     let stop = async (): Promise<void> => {};
     const start: TestRun['start'] = async (server) => {
       const running = await startPrivate(server);
       stop = () => running.stop();
     };
-    expect(await findServer({ ...run, start }, search({ compose }))).toBe(echoUrl(port));
+    expect(await findServer({ ...run, start }, search({ compose, probe }))).toMatch(/^echo:\/\/127\.0\.0\.1:\d+$/);
     await stop();
-    const calls = readFileSync(join(bin, 'docker.log'), 'utf8').trimEnd().split('\n');
-    expect(calls).toEqual([
+    expect(calls()).toEqual([
       ' compose version',
       ' info',
       expect.stringMatching(/^\d+ compose -f .*compose\.yaml -p holdfast-echo-\d+ up --detach --wait echo$/),
@@ -134,7 +137,18 @@ describe('looking for a server', () => {
     ]);
   });
 
+  test('goes on without docker when its engine cannot start the server', async () => {
+    const bin = planted({ docker: '#!/bin/sh\ncase "$*" in *up*) echo no such image; exit 1;; esac\n' });
+    chmodSync(join(bin, 'docker'), 0o755);
+    vi.stubEnv('PATH', `${bin}${delimiter}${process.env['PATH']}`);
+    const said: string[] = [];
+    const url = await findServer({ ...run, announce: (line) => said.push(line) }, search());
+    expect(await isListening(Number(new URL(url).port))).toBe(true);
+    expect(said).toEqual(['Starting echo with docker compose …', expect.stringContaining('no such image')]);
+  });
+
   test('starts one of our own from the program on the machine', async () => {
+    vi.stubEnv('PATH', planted({}));
     const url = await findServer(run, search());
     expect(await isListening(Number(new URL(url).port))).toBe(true);
   });

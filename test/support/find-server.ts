@@ -53,7 +53,7 @@ async function startByCompose(run: TestRun, { name, compose, probe }: ServerSear
   const folder = freshFolder(name);
   const docker = ['compose', '-f', COMPOSE_FILE, '-p', `holdfast-${name}-${port}`] as const;
   run.announce(`Starting ${name} with docker compose …`);
-  await run.start({
+  const server = run.start({
     name,
     folder,
     before: [['docker', ...docker, 'up', '--detach', '--wait', compose.service]],
@@ -61,7 +61,9 @@ async function startByCompose(run: TestRun, { name, compose, probe }: ServerSear
     env: { [compose.portVariable]: String(port) },
     probe: () => probe(compose.url(port)),
   });
-  return compose.url(port);
+  // An engine that cannot get the image is as good as none.
+  const started = await server.then(yes, (error: unknown) => run.announce((error as Error).message));
+  return started === true ? compose.url(port) : undefined;
 }
 
 async function startOwn(run: TestRun, { name, own, probe }: ServerSearch): Promise<string> {

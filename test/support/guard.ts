@@ -20,7 +20,7 @@ process.stderr.on('error', () => {});
 
 let failure: string | undefined;
 try {
-  for (const command of plan.before ?? []) await run(command);
+  for (const command of plan.before ?? []) if (!stopping) await run(command);
   if (plan.server !== undefined && !stopping) await run(plan.server);
   else if (!stopping) await new Promise<void>((resolve) => process.stdin.once('close', () => resolve()));
 } catch (error) {

@@ -1,0 +1,37 @@
+import { context, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
+import { afterAll, beforeAll } from 'vitest';
+
+/**
+ * Registers the real OpenTelemetry API and SDK for the tests of this file. What it gives runs work in a span and answers
+ * with what was exported.
+ */
+export function realTracing(): (work: () => Promise<unknown>) => Promise<ReadableSpan> {
+  const exporter = new InMemorySpanExporter();
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  beforeAll(() => {
+    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+    trace.setGlobalTracerProvider(provider);
+  });
+  afterAll(async () => {
+    trace.disable();
+    context.disable();
+    await provider.shutdown();
+  });
+  return async (work) => {
+    exporter.reset();
+    await trace.getTracer('test').startActiveSpan('outer', async (span) => {
+      await work();
+      span.end();
+    });
+    const [span] = exporter.getFinishedSpans();
+    if (!span) throw new Error('no span was exported');
+    return span;
+  };
+}
