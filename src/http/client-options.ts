@@ -91,6 +91,7 @@ export interface ClientPlan {
 }
 
 const MIB = 1_048_576;
+const DEFAULT_SCHEME = 'Bearer';
 
 /** Checks a client's options; throws `INVALID_OPTIONS` with everything that is wrong. */
 export function planClient(options: ServiceClientOptions): ClientPlan {
@@ -99,20 +100,14 @@ export function planClient(options: ServiceClientOptions): ClientPlan {
     check.done();
   check.known(options, FIELDS);
   const parsed = parseBaseUrl(options.baseUrl);
-  if ('problem' in parsed) check.refuse('baseUrl', options.baseUrl, parsed.problem);
+  if ('problem' in parsed) refuseBaseUrl(check, options.baseUrl, parsed.problem);
   const userHeader = options.userHeader ?? 'x-user-id';
   checkAuth(check, options);
   if (!isHeaderName(userHeader))
     check.refuse('userHeader', options.userHeader, "write a header name, for example 'x-user-id'");
-  if (
-    options.idempotencyHeader !== undefined &&
-    !['idempotency-key', 'x-idempotency-key'].includes(options.idempotencyHeader)
-  ) {
-    check.refuse('idempotencyHeader', options.idempotencyHeader, "write 'idempotency-key' or 'x-idempotency-key'");
-  }
-  if (options.redirects !== undefined && !['refuse', 'same-origin'].includes(options.redirects)) {
-    check.refuse('redirects', options.redirects, "write 'refuse' or 'same-origin'");
-  }
+  const { idempotencyHeader = 'idempotency-key', redirects = 'refuse' } = options;
+  check.word('idempotencyHeader', idempotencyHeader, ['idempotency-key', 'x-idempotency-key']);
+  check.word('redirects', redirects, ['refuse', 'same-origin']);
   const maxBodyBytes = options.maxBodyBytes ?? 10 * MIB;
   check.number('maxBodyBytes', maxBodyBytes, {
     min: 0,
@@ -131,9 +126,9 @@ export function planClient(options: ServiceClientOptions): ClientPlan {
   return {
     base: 'base' in parsed ? parsed.base : '',
     bearer: options.bearer,
-    authScheme: options.authScheme ?? 'Bearer',
+    authScheme: options.authScheme ?? DEFAULT_SCHEME,
     userHeader: userHeader.toLowerCase(),
-    idempotencyHeader: options.idempotencyHeader ?? 'idempotency-key',
+    idempotencyHeader,
     headers: lowered(options.headers),
     policy: options.policy === undefined ? serviceCall : toPolicy(options.policy),
     classify: options.classify,
@@ -142,7 +137,7 @@ export function planClient(options: ServiceClientOptions): ClientPlan {
     logFields: options.logFields ?? {},
     observe: options.observe,
     maxBodyBytes,
-    redirects: options.redirects ?? 'refuse',
+    redirects,
     newRequestId: options.newRequestId ?? (() => crypto.randomUUID()),
     // Looked up with each call: tracing libraries put their own in its place after this module was loaded.
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
@@ -168,11 +163,25 @@ export function lowered(headers: HeaderRecord | undefined): HeaderRecord {
   return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-function checkAuth(check: OptionCheck, { bearer, authScheme }: ServiceClientOptions): void {
-  const isToken = isHeaderValue(bearer) && bearer !== '';
-  if (bearer !== undefined && typeof bearer !== 'function' && !isToken) {
-    check.refuse('bearer', bearer, 'write the token alone on one line, a function that gives it, or leave it out');
-  }
-  if (authScheme !== undefined && !isHeaderWord(authScheme))
-    check.refuse('authScheme', authScheme, "write one word, for example 'Bearer'");
+/** What is wrong with a token, as what to write in its place; `undefined` for one that can be sent. */
+export function tokenProblem(token: unknown, authScheme: string): string | undefined {
+  if (!isHeaderValue(token) || token === '') return 'write the token alone, on one line';
+  const first = /^(\S+)\s/.exec(token)?.[1]?.toLowerCase();
+  // A header copied as a whole: it would go out as `Bearer Bearer …`, and come back as a 401 that nobody can explain.
+  if (first === undefined || ![authScheme.toLowerCase(), 'bearer', 'basic', 'token'].includes(first)) return undefined;
+  return `write the token alone; the word before it comes from authScheme, which is ${authScheme}`;
+}
+
+function checkAuth(check: OptionCheck, { bearer, authScheme = DEFAULT_SCHEME }: ServiceClientOptions): void {
+  if (!isHeaderWord(authScheme)) check.refuse('authScheme', authScheme, "write one word, for example 'Bearer'");
+  if (bearer === undefined || typeof bearer === 'function') return;
+  const problem = tokenProblem(bearer, isHeaderWord(authScheme) ? authScheme : DEFAULT_SCHEME);
+  if (problem) check.refuse('bearer', bearer, `${problem}, or pass a function that gives it, or leave it out`);
+}
+
+/** Of an address no more than its host is shown: the rest may hold a password or a key. */
+function refuseBaseUrl(check: OptionCheck, baseUrl: unknown, write: string): void {
+  const url = typeof baseUrl === 'string' || baseUrl instanceof URL ? URL.parse(String(baseUrl)) : null;
+  if (!url?.host) return check.refuse('baseUrl', baseUrl, write);
+  check.add({ option: 'baseUrl', found: `a URL of ${url.protocol}//${url.host}`, write });
 }

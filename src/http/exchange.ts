@@ -1,9 +1,9 @@
 import { HoldfastError } from '../kernel/error.ts';
+import type { NotRepeated } from '../kernel/error-codes.ts';
 import type { AttemptContext } from '../retry/attempt.ts';
 import { HINT_HEADERS } from '../retry/hint.ts';
-import type { ClientPlan } from './client-options.ts';
-import { keepAnswer } from './error-answer.ts';
-import { isHeaderValue } from './header-rules.ts';
+import { type ClientPlan, tokenProblem } from './client-options.ts';
+import { type ErrorAnswer, keepAnswer } from './error-answer.ts';
 import type { Progress } from './progress.ts';
 import { discard, readBytes, readStart } from './read-body.ts';
 import { isRedirect, redirectStep } from './redirect.ts';
@@ -49,7 +49,7 @@ export async function exchange(how: Exchange): Promise<Answer> {
   const { status } = response;
   if (!response.ok && !alsoGood.includes(status)) {
     const bytes = await readStart(response, { ...ERROR_BODY, effects: client.effects });
-    throw statusError(request, { status, headers: response.headers, bytes, secrets });
+    throw statusError(request, errorAnswer({ status, headers: response.headers, bytes, secrets }));
   }
   if (!response.ok || request.read === 'nothing') {
     const bytes = await readStart(response, { ...ERROR_BODY, effects: client.effects });
@@ -64,29 +64,35 @@ export async function exchange(how: Exchange): Promise<Answer> {
   return { status, headers: response.headers, bytes, secrets };
 }
 
-/** The error of an answer with a status that is not good. Its body is kept beside it, for `answerOf`. */
-export function statusError(request: RequestPlan, answer: Answer): HoldfastError<'HTTP_STATUS'> {
+/** The error of an answer with a status that is not good. The answer is kept beside it, for `answerOf`. */
+export function statusError(
+  request: RequestPlan,
+  answer: ErrorAnswer,
+  more: { notRepeated?: NotRepeated } = {},
+): HoldfastError<'HTTP_STATUS'> {
   const { operation, method, url, requestId } = request;
+  const { status, headers } = answer;
   const error = new HoldfastError('HTTP_STATUS', {
     operation,
     method,
     url: shownUrl(url),
-    status: answer.status,
+    status,
     requestId,
+    ...more,
   });
   // What a classifier reads of an answer; the rest is only to be had by `answerOf`.
   const hints = HINT_HEADERS.flatMap((name) => {
-    const value = answer.headers.get(name);
+    const value = headers.get(name);
     return value === null ? [] : [[name, value] as const];
   });
   // Where classifiers look, also those of other libraries. Not enumerable: headers are not for logs.
-  Object.defineProperties(error, { status: { value: answer.status }, headers: { value: Object.fromEntries(hints) } });
-  return keepAnswer(error, { status: answer.status, headers: answer.headers, text: shownText(answer) });
+  Object.defineProperties(error, { status: { value: status }, headers: { value: Object.fromEntries(hints) } });
+  return keepAnswer(error, answer);
 }
 
-/** The body as text that may be looked at. */
-export function shownText(answer: Answer): string {
-  return answer.secrets.hide(new TextDecoder().decode(answer.bytes));
+/** The answer as it may be looked at. */
+export function errorAnswer({ status, headers, bytes, secrets }: Answer): ErrorAnswer {
+  return { status, headers, text: secrets.hide(new TextDecoder().decode(bytes)) };
 }
 
 async function attemptHeaders(how: Exchange, secrets: Secrets): Promise<Record<string, string>> {
@@ -96,8 +102,8 @@ async function attemptHeaders(how: Exchange, secrets: Secrets): Promise<Record<s
   if (leftMs !== Infinity) headers['x-timeout-ms'] = String(Math.max(0, Math.floor(leftMs)));
   if (client.bearer === undefined) return headers;
   const token = typeof client.bearer === 'function' ? await client.bearer() : client.bearer;
-  if (!isHeaderValue(token) || token === '') {
-    const write = 'let it give the token alone, on one line';
+  const write = tokenProblem(token, client.authScheme);
+  if (write !== undefined) {
     throw new HoldfastError('INVALID_OPTIONS', {
       of: 'serviceClient()',
       problems: [{ option: 'bearer', found: 'a function that gave no usable token', write }],
@@ -157,12 +163,17 @@ async function send(
   }
 }
 
-function noAnswer(request: RequestPlan, cause: unknown): HoldfastError<'HTTP_NO_ANSWER'> {
+/** The error of a request that got no answer, or half of one. */
+export function noAnswer(
+  request: RequestPlan,
+  cause: unknown,
+  more: { timeoutMs?: number; notRepeated?: NotRepeated } = {},
+): HoldfastError<'HTTP_NO_ANSWER'> {
   const { operation, method, url, requestId } = request;
   hideWireBytes(cause);
   return new HoldfastError(
     'HTTP_NO_ANSWER',
-    { operation, method, url: shownUrl(url), requestId, problem: codeOf(cause) },
+    { operation, method, url: shownUrl(url), requestId, problem: codeOf(cause), ...more },
     { cause },
   );
 }

@@ -32,10 +32,12 @@ describe('reading a body', () => {
   });
 
   test('what is not JSON is described without a word of it [S0.5]', async () => {
-    expect(await parse('secret')).toEqual({ problem: 'its 6 bytes are not JSON' });
-    expect(await parse([0xc3, 0x28])).toEqual({ problem: 'its 2 bytes are not UTF-8 text' });
-    expect(await parse('x', 'text/plain')).toEqual({ problem: 'its content-type is text/plain, not JSON' });
-    expect(await parse('x', 'text/<secret value>')).toEqual({ problem: 'its content-type is not readable, not JSON' });
+    expect(await parse('secret')).toEqual({ reason: 'not-json', problem: 'its 6 bytes are not JSON' });
+    expect(await parse([0xc3, 0x28])).toEqual({ reason: 'not-text', problem: 'its 2 bytes are not UTF-8 text' });
+    expect(await parse('x', 'text/plain')).toMatchObject({ problem: 'its content-type is text/plain, not JSON' });
+    expect(await parse('x', 'text/<secret value>')).toMatchObject({
+      problem: 'its content-type is not readable, not JSON',
+    });
   });
 
   test('what a schema refuses is named by place: at most three, keys shortened [S0.5]', async () => {

@@ -1,4 +1,5 @@
 import { isHoldfastError } from '../kernel/error.ts';
+import type { BodyProblem } from '../kernel/error-codes.ts';
 import type { SchemaIssue, StandardSchema } from '../kernel/standard-schema.ts';
 
 /** What a body is read as. */
@@ -8,6 +9,7 @@ export type ReadAs = 'json' | 'text' | 'nothing';
 export type Parsed<T> = { readonly value: T } | Unfit;
 
 interface Unfit {
+  readonly reason: BodyProblem;
   readonly problem: string;
   readonly issues?: readonly SchemaIssue[];
   /** What the schema threw. */
@@ -37,10 +39,10 @@ export async function parseAnswer<T>(
   try {
     const result = await schema['~standard'].validate(found.value);
     if (!result.issues) return { value: result.value };
-    return { problem: describe(result.issues, found.value), issues: result.issues };
+    return { reason: 'refused', problem: describe(result.issues, found.value), issues: result.issues };
   } catch (error) {
     if (isHoldfastError(error, 'LLM_ERROR_IN_ANSWER') || isHoldfastError(error, 'LLM_CONTENT_REFUSED')) throw error;
-    return { problem: 'the schema threw an error', cause: error };
+    return { reason: 'schema-threw', problem: 'the schema threw an error', cause: error };
   }
 }
 
@@ -48,7 +50,8 @@ function jsonOf(raw: RawBody): Parsed<unknown> {
   if (raw.bytes.byteLength === 0) return { value: undefined };
   const type = raw.contentType?.split(';', 1)[0]?.trim().toLowerCase();
   if (type !== undefined && type !== '' && !/^[\w.+-]+\/(?:json|[\w.+-]+\+json)$/.test(type)) {
-    return { problem: `its content-type is ${/^[\w.+/-]{1,60}$/.test(type) ? type : 'not readable'}, not JSON` };
+    const shown = /^[\w.+/-]{1,60}$/.test(type) ? type : 'not readable';
+    return { reason: 'not-json', problem: `its content-type is ${shown}, not JSON` };
   }
   const text = textOf(raw);
   if ('problem' in text) return text;
@@ -56,7 +59,7 @@ function jsonOf(raw: RawBody): Parsed<unknown> {
     return { value: JSON.parse(text.value) as unknown };
   } catch {
     // The parser's own message quotes the body.
-    return { problem: `its ${raw.bytes.byteLength} bytes are not JSON` };
+    return { reason: 'not-json', problem: `its ${raw.bytes.byteLength} bytes are not JSON` };
   }
 }
 
@@ -64,7 +67,7 @@ function textOf(raw: RawBody): Parsed<string> {
   try {
     return { value: new TextDecoder('utf-8', { fatal: true }).decode(raw.bytes) };
   } catch {
-    return { problem: `its ${raw.bytes.byteLength} bytes are not UTF-8 text` };
+    return { reason: 'not-text', problem: `its ${raw.bytes.byteLength} bytes are not UTF-8 text` };
   }
 }
 

@@ -24,6 +24,11 @@ export class Progress {
     return this.#mayHaveActed;
   }
 
+  /** True for the error that ended this attempt from outside: its own time limit, the deadline, or the caller. */
+  wasEndedBy(error: unknown): boolean {
+    return this.#signal.aborted && this.#signal.reason === error;
+  }
+
   sending(): void {
     this.#mayHaveActed = true;
   }

@@ -1,3 +1,4 @@
+import type { NotRepeated } from '../kernel/error-codes.ts';
 import type { Failure } from '../retry/failure.ts';
 
 /** What makes a request safe to send a second time, or not. */
@@ -56,4 +57,10 @@ export function guardReplay(failure: Failure, replay: Replay, mayHaveActed: bool
   if (failure.verdict === 'fail') return failure;
   if (replay.bodyIsKept && (replay.repeatable || !mayHaveActed)) return failure;
   return { ...failure, verdict: 'fail', reason: 'unsafe-replay' };
+}
+
+/** Why `guardReplay` refuses a request. `declared` is the caller's own word. */
+export function whyNotRepeated(replay: Replay, declared: boolean | undefined): NotRepeated {
+  if (!replay.bodyIsKept) return 'stream-body';
+  return declared === false ? 'declared' : 'unsafe-replay';
 }

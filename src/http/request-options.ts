@@ -8,6 +8,7 @@ import { type ClientPlan, lowered, ownHeaders } from './client-options.ts';
 import { checkHeaders, type HeaderRecord, isHeaderValue, isHeaderWord } from './header-rules.ts';
 import type { ReadAs } from './parse-answer.ts';
 import { isRepeatable, type Replay } from './replay-guard.ts';
+import { bodyOf, isOneShot } from './request-body.ts';
 import { type Query, targetUrl } from './target-url.ts';
 import { timeoutLimit } from './timeout-limit.ts';
 
@@ -113,8 +114,8 @@ export function planRequest(client: ClientPlan, request: HttpRequest): RequestPl
   const target = targetUrl(client.base, request.path, request.query);
   if ('problem' in target) check.refuse('path', request.path, target.problem);
   const method = request.method ?? (request.json === undefined && request.body === undefined ? 'GET' : 'POST');
-  if (!METHODS.includes(method)) check.refuse('method', method, `write one of ${METHODS.join(', ')}`);
-  const body = checkBody(check, request, method);
+  check.word('method', method, METHODS);
+  const body = bodyOf(check, request, method);
   checkHeaders(check, request.headers, ownHeaders(client.bearer !== undefined, client.userHeader));
   checkIds(check, request);
   if (request.policy !== undefined) checkPolicy(check, 'policy', request.policy);
@@ -154,24 +155,6 @@ function boundMs(policy: Policy): number {
   return policy.timeoutMs === Infinity ? Math.min(DEFAULT_TIMEOUT_MS, timeoutLimit(policy)) : policy.timeoutMs;
 }
 
-function checkBody(check: OptionCheck, request: HttpRequest, method: string): BodyInit | undefined {
-  const { json, body } = request;
-  if (json !== undefined && body !== undefined) check.refuse('body', body, 'write either json or body');
-  if ((json !== undefined || body !== undefined) && (method === 'GET' || method === 'HEAD')) {
-    check.refuse('method', method, 'leave json and body out, or use another method; use query for parameters');
-  }
-  if (json === undefined) return body;
-  try {
-    // Once, before the first attempt: all attempts send the same bytes, also when the caller changes the object meanwhile.
-    const text = JSON.stringify(json) as string | undefined;
-    if (text !== undefined) return text;
-  } catch {
-    // Cyclic, or a BigInt in it: said below. The serializer's own message may quote the value.
-  }
-  check.refuse('json', json, 'write a value that JSON can hold');
-  return undefined;
-}
-
 const ID = 'write 1 to 255 visible ASCII characters without spaces';
 
 function checkIds(check: OptionCheck, request: HttpRequest): void {
@@ -197,15 +180,10 @@ function checkBounds(check: OptionCheck, request: HttpRequest, limitMs: number):
     check.refuse('timeoutMs', timeoutMs, `make it at most the policy's maxElapsedMs, which is ${limitMs}`);
   if (deadlineAt !== undefined && !Number.isFinite(Number(deadlineAt)))
     check.refuse('deadlineAt', Number(deadlineAt), 'write a Date or epoch milliseconds');
-  if (read !== undefined && !['json', 'text', 'nothing'].includes(read))
-    check.refuse('read', read, "write 'json', 'text' or 'nothing'");
+  if (read !== undefined) check.word('read', read, ['json', 'text', 'nothing']);
   if (schema !== undefined && typeof schema?.['~standard']?.validate !== 'function') {
     check.refuse('schema', schema, 'pass a Standard Schema, for example one of zod or valibot');
   }
   if (repeatable !== undefined && typeof repeatable !== 'boolean')
     check.refuse('repeatable', repeatable, 'write true or false');
-}
-
-function isOneShot(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && (body instanceof ReadableStream || Symbol.asyncIterator in body);
 }

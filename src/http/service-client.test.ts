@@ -28,6 +28,15 @@ function refusedClient(options: object): readonly string[] {
   return [];
 }
 
+/** What is said of the options that cannot work. */
+async function messageOf(call: () => unknown): Promise<string> {
+  const error: unknown = await Promise.resolve()
+    .then(call)
+    .catch((e: unknown) => e);
+  if (!isHoldfastError(error, 'INVALID_OPTIONS')) throw new Error('not refused', { cause: error });
+  return error.message;
+}
+
 async function refusedRequest(request: object): Promise<readonly string[]> {
   const client = serviceClient({ baseUrl: 'http://h', fetch, bearer: 'token-a', userHeader: 'X-User' });
   try {
@@ -129,6 +138,87 @@ describe('options that cannot work', () => {
     expect(await refusedRequest({ method: 'HEAD', body: 'x' })).toEqual(['method']);
     for (const json of [cyclic, { n: 1n }, () => {}]) expect(await refusedRequest({ json })).toEqual(['json']);
     expect(await refusedRequest({ json: null })).toEqual([]);
+  });
+
+  test.each<[string, unknown]>([
+    ['an object', { a: 1 }],
+    ['an array', [1, 2]],
+    ['a Map', new Map([['a', 1]])],
+    ['a Date', new Date(0)],
+    ['a number', 5],
+    ['true', true],
+    ['null', null],
+    ['a Response', new Response('x')],
+  ])('a body that is %s would be sent as its name, so it is refused [S0.5]', async (_, body) => {
+    expect(await refusedRequest({ body })).toEqual(['body']);
+    const client = serviceClient({ baseUrl: 'http://h', fetch });
+    const call = (): unknown => client.request({ operation: 'send', path: '/', body: body as never });
+    expect(await messageOf(call)).toMatch(/; write json: … to send a value as JSON; /);
+  });
+
+  test('every kind of body that fetch sends as it is stays allowed [S0.5]', async () => {
+    async function* chunks(): AsyncGenerator<Uint8Array> {}
+    const bodies: readonly unknown[] = [
+      '',
+      new ArrayBuffer(1),
+      new Uint8Array(1),
+      new DataView(new ArrayBuffer(1)),
+      new Blob(['x']),
+      new File(['x'], 'x.txt'),
+      new FormData(),
+      new URLSearchParams(),
+      new ReadableStream(),
+      chunks(),
+    ];
+    for (const body of bodies) expect(await refusedRequest({ body })).toEqual([]);
+  });
+
+  test.each(['Bearer abc', 'bearer  abc', 'BEARER\tabc', 'Basic abc', 'token abc'])(
+    'the token %j has a scheme in front of it and is refused, not sent twice over [S0.5]',
+    async (token) => {
+      const says = /write the token alone; the word before it comes from authScheme, which is Bearer/;
+      const plain = await messageOf(() => serviceClient({ baseUrl: 'http://h', fetch, bearer: token }));
+      expect(plain).toMatch(says);
+      expect(plain).not.toContain('abc');
+      const client = serviceClient({ baseUrl: 'http://h', fetch, bearer: () => token });
+      const later = await messageOf(() => client.request({ operation: 'read', path: '/' }));
+      expect(later).toMatch(says);
+      expect(later).not.toContain('abc');
+    },
+  );
+
+  test('a token that repeats a scheme of the caller is refused, one that only begins like it is sent [S0.5]', () => {
+    expect(refusedClient({ authScheme: 'ApiKey', bearer: 'apikey abc' })).toEqual(['bearer']);
+    for (const bearer of ['Bearer-abc', 'bearerabc', 'tokenabc']) expect(refusedClient({ bearer })).toEqual([]);
+    expect(refusedClient({ authScheme: 'Digest', bearer: 'username="a", realm="b"' })).toEqual([]);
+  });
+
+  test('a word that cannot be a secret is shown, with the words there are [S0.5]', async () => {
+    const client = serviceClient({ baseUrl: 'http://h', fetch });
+    const read = { operation: 'read', path: '/' };
+    const wrong = { ...read, method: 'post' as never, read: 'xml' as never };
+    expect(await messageOf(() => client.request(wrong))).toMatch(
+      /method is "post"; write 'GET', .*'POST' or 'PATCH'.*read is "xml"; write 'json', 'text' or 'nothing'/,
+    );
+    const options = { baseUrl: 'http://h', redirects: 'follow' as never, idempotencyHeader: 'idem' as never };
+    expect(await messageOf(() => serviceClient(options))).toMatch(
+      /idempotencyHeader is "idem"; .*redirects is "follow"; write 'refuse' or 'same-origin'/,
+    );
+  });
+
+  test.each([
+    ['https://pat:secret-1@api.example:8443/v1', 'a URL of https://api.example:8443'],
+    ['https://api.example/v1?key=secret-1', 'a URL of https://api.example'],
+    ['https://api.example/secret-1#top', 'a URL of https://api.example'],
+    ['postgres://pat:secret-1@db.example:5432/x', 'a URL of postgres://db.example:5432'],
+    ['localhost:3000', 'a string of 14 characters'],
+    ['secret-1', 'a string of 8 characters'],
+  ])('of the baseUrl %j no more than the host is shown [S0.5]', async (baseUrl, found) => {
+    const message = await messageOf(() => serviceClient({ baseUrl }));
+    expect(message).toContain(`baseUrl is ${found};`);
+    expect(message).not.toContain('secret-1');
+    if (URL.canParse(baseUrl))
+      expect(await messageOf(() => serviceClient({ baseUrl: new URL(baseUrl) }))).not.toContain('secret-1');
   });
 
   test('a request id of the caller that would break the header is refused, also from newRequestId [S0.5]', async () => {

@@ -1,5 +1,5 @@
 import { OptionCheck } from '../kernel/check-options.ts';
-import { HoldfastError } from '../kernel/error.ts';
+import { HoldfastError, isHoldfastError } from '../kernel/error.ts';
 import type { LogFields } from '../kernel/log.ts';
 import type { AttemptContext } from '../retry/attempt.ts';
 import { createClassifier } from '../retry/classifier.ts';
@@ -11,10 +11,11 @@ import { activeSpan } from '../system/active-span.ts';
 import { logHttp, traceHttp } from './attempt-report.ts';
 import { type ClientPlan, planClient, type ServiceClientOptions } from './client-options.ts';
 import { keepAnswer } from './error-answer.ts';
-import { type Answer, exchange, shownText, statusError } from './exchange.ts';
+import { type Answer, errorAnswer, exchange, statusError } from './exchange.ts';
+import { finalError, type LastFailure } from './final-error.ts';
 import { parseAnswer } from './parse-answer.ts';
 import { Progress } from './progress.ts';
-import { guardReplay } from './replay-guard.ts';
+import { guardReplay, whyNotRepeated } from './replay-guard.ts';
 import {
   type CheckedRequest,
   type HttpRequest,
@@ -23,7 +24,7 @@ import {
   type TextRequest,
   type UnreadRequest,
 } from './request-options.ts';
-import { type Query, targetUrl } from './target-url.ts';
+import { type Query, shownUrl, targetUrl } from './target-url.ts';
 
 /** A good answer. */
 export interface HttpResult<T> {
@@ -108,6 +109,7 @@ class Call<T> {
   private readonly asked: HttpRequest<T>;
   /** Of the attempt under way, or of the last one. */
   private progress: Progress | undefined;
+  private lastFailure: LastFailure | undefined;
 
   constructor(client: ClientPlan, asked: HttpRequest<T>) {
     this.client = client;
@@ -125,9 +127,13 @@ class Call<T> {
   }
 
   /** All attempts; `alsoGood` are statuses besides 2xx that end them as a success. */
-  receive(alsoGood: readonly number[]): Promise<Received<T>> {
+  async receive(alsoGood: readonly number[]): Promise<Received<T>> {
     const attempt = (context: AttemptContext): Promise<Received<T>> => this.attempt(context, alsoGood);
-    return withRetry(this.request.operation, attempt, this.retryOptions());
+    try {
+      return await withRetry(this.request.operation, attempt, this.retryOptions());
+    } catch (error) {
+      throw finalError(error, this.request, this.lastFailure);
+    }
   }
 
   toResult({ answer, attempts, data }: Received<T>): HttpResult<T> {
@@ -153,24 +159,21 @@ class Call<T> {
 
   private async parse(answer: Answer): Promise<T> {
     const { status, headers, bytes, secrets } = answer;
+    const { operation, url, requestId } = this.request;
     const parsed = await parseAnswer(
       { bytes, contentType: headers.get('content-type') },
       this.request.read,
       this.asked.schema,
     );
     if ('value' in parsed) return parsed.value;
-    const { operation } = this.request;
+    const { reason, issues } = parsed;
+    const problem = secrets.hide(parsed.problem);
     const error = new HoldfastError(
       'HTTP_BODY_INVALID',
-      { operation, status, problem: secrets.hide(parsed.problem) },
+      { operation, url: shownUrl(url), status, requestId, reason, problem },
       'cause' in parsed ? { cause: parsed.cause } : {},
     );
-    throw keepAnswer(error, {
-      status,
-      headers,
-      text: shownText(answer),
-      ...(parsed.issues ? { issues: parsed.issues } : {}),
-    });
+    throw keepAnswer(error, { ...errorAnswer(answer), ...(issues ? { issues } : {}) });
   }
 
   private retryOptions(): RetryOptions {
@@ -199,7 +202,18 @@ class Call<T> {
       now: () => client.effects.now().wallMs,
       ...(before ? { before } : {}),
     });
-    return (error) => guardReplay(classify(error), request, this.progress?.mayHaveActed ?? false);
+    return (error) => {
+      const failure = classify(error);
+      const guarded = guardReplay(failure, request, this.progress?.mayHaveActed ?? false);
+      // Under a policy of one attempt it would not have been repeated anyway.
+      const isRefused = guarded !== failure && request.policy.maxAttempts > 1;
+      this.lastFailure = {
+        error,
+        isTimeout: isHoldfastError(error, 'ATTEMPT_TIMEOUT') && this.progress?.wasEndedBy(error) === true,
+        notRepeated: isRefused ? whyNotRepeated(request, asked.repeatable) : undefined,
+      };
+      return guarded;
+    };
   }
 
   private observer(): RetryObserver | undefined {
@@ -237,7 +251,7 @@ async function createIfAbsent<T>(client: ClientPlan, asked: CreateRequest<T>): P
     requestId: call.request.requestId,
   }).resultIfFound();
   // Not there after all: the service meant something else by that status.
-  if (!found) throw statusError(call.request, received.answer);
+  if (!found) throw statusError(call.request, errorAnswer(received.answer));
   return { ...found, created: false };
 }
 

@@ -28,6 +28,14 @@ export class OptionCheck {
     this.#problems.push(problem);
   }
 
+  /** One of a few words. What was written is shown: such options hold no secrets. */
+  word(option: string, value: unknown, words: readonly string[]): void {
+    if (words.includes(value as string)) return;
+    const quoted = words.map((word) => `'${word}'`);
+    const write = `write ${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1) ?? ''}`;
+    this.add({ option, found: typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : shown(value), write });
+  }
+
   /** True for an object; anything else is refused, and its fields need not be looked at. */
   object(option: string, value: unknown, write: string): value is object {
     if (typeof value === 'object' && value !== null) return true;
@@ -71,7 +79,9 @@ export class OptionCheck {
 function shown(value: unknown): string {
   switch (typeof value) {
     case 'string':
-      return value === '' ? 'an empty string' : `a string of ${value.length} characters`;
+      return value === ''
+        ? 'an empty string'
+        : `a string of ${value.length} ${value.length === 1 ? 'character' : 'characters'}`;
     case 'number':
     case 'boolean':
     case 'undefined':
@@ -84,12 +94,14 @@ function shown(value: unknown): string {
   }
 }
 
-/** The known word within two edits of `word`, if there is one. */
+/** The known word within two edits of `word`, or one that it goes on from (`classifier`, `classify`), if there is one. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestDistance = 3;
   for (const candidate of known) {
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
+    const [a, b] = [word.toLowerCase(), candidate.toLowerCase()];
+    const goesOn = b.length >= 5 && a.startsWith(b.slice(0, -1));
+    const distance = Math.min(editDistance(a, b), goesOn ? 2 : Infinity);
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;

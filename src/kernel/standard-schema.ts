@@ -1,10 +1,10 @@
 /** What we use of a Standard Schema (https://standardschema.dev): zod, valibot, arktype and others fit as they are. */
-export interface StandardSchema<Output = unknown> {
+export interface StandardSchema<Output = unknown, Input = unknown> {
   readonly '~standard': {
     readonly version: 1;
     readonly vendor: string;
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
-    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
   };
 }
 

@@ -2,19 +2,21 @@ import { linkAbort } from '../kernel/abort-link.ts';
 import type { Effects } from '../kernel/effects.ts';
 
 /** What the function under retry is given. */
-export interface AttemptContext {
+export interface AttemptContext<Key extends string | undefined = string | undefined> {
   /** Aborted when this attempt's time is up, when the caller aborts, and at the deadline. Fresh for each attempt. */
   readonly signal: AbortSignal;
   /** From 1. */
   readonly attempt: number;
   /** `Infinity` when another limit ends the retries. */
   readonly maxAttempts: number;
-  /** The same for all attempts: pass it on to what is called. */
-  readonly idempotencyKey: string | undefined;
+  /** The same for all attempts: pass it on to what is called. A string when the operation was given one. */
+  readonly idempotencyKey: Key;
 }
 
 /** The function under retry. Pass `signal` on to what it calls, so that a timeout really ends the work. */
-export type Attemptable<T> = (context: AttemptContext) => Promise<T> | T;
+export type Attemptable<T, Key extends string | undefined = string | undefined> = (
+  context: AttemptContext<Key>,
+) => Promise<T> | T;
 
 /** What bounds an attempt. `timeoutMs` may be `Infinity`. */
 export interface AttemptBounds {

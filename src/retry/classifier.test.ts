@@ -131,7 +131,14 @@ describe('an event handler', () => {
       Object.assign(new Error('x'), { issues: [{ message: 'expected a string', path: ['id'] }] }),
       Object.assign(new Error('x'), { name: 'ZodError', issues: [] }),
       Object.assign(new Error('x'), { name: 'ValidationError' }),
-      new HoldfastError('HTTP_BODY_INVALID', { operation: 'get', status: 200, problem: 'id: expected a string' }),
+      new HoldfastError('HTTP_BODY_INVALID', {
+        operation: 'get',
+        url: 'u',
+        status: 200,
+        requestId: 'r',
+        reason: 'refused',
+        problem: 'the schema refuses id',
+      }),
     ];
     for (const error of invalid) {
       expect(eventHandlerClassifier(error)).toMatchObject({ verdict: 'fail', kind: 'invalid' });

@@ -1,6 +1,8 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import { systemEffects } from '../system/effects.ts';
 import { type ChainRules, type Facts, readChain } from './classify/error-chain.ts';
+import { isServerBug } from './classify/programming-error.ts';
+import { lookAt } from './classify/thrown.ts';
 import { type Classifier, type Classify, type Failure, isClassifyAnswer } from './failure.ts';
 
 type Verdict = Failure['verdict'];
@@ -62,8 +64,19 @@ export const serviceCallClassifier: Classifier = createClassifier({ unknown: 'fa
 /** For an event handler: an error that no rule knows is tried again; integrity errors and invalid payloads are final. */
 export const eventHandlerClassifier: Classifier = createClassifier({ unknown: 'retry' });
 
-/** For a model provider's stream before its first content: an error that no rule knows is tried again, and so is a 529. */
-export const streamClassifier: Classifier = createClassifier({ unknown: 'retry', statuses: { 529: 'retry' } });
+const streamRules = createClassifier({ unknown: 'retry', statuses: { 529: 'retry' } });
+
+/**
+ * For a model provider's stream before its first content: an error that no rule knows is tried again, and so is a 529. A
+ * `TypeError` or `RangeError` without code and cause is a bug in the code that makes the request, and fails. In browsers
+ * a lost connection looks the same: there, say `'retry'` for it by a classifier of your own.
+ */
+export const streamClassifier: Classifier = (error) => {
+  const failure = streamRules(error);
+  const thrown = lookAt(error);
+  const isBug = failure.kind === 'unknown' && failure.hint === undefined && isServerBug(thrown);
+  return isBug ? { verdict: 'fail', kind: 'invalid', code: thrown.name } : failure;
+};
 
 function verdictOf(facts: Facts, unknown: Verdict): Verdict {
   return facts.verdict ?? (facts.hint?.retry || facts.likelyTransient ? 'retry' : unknown);

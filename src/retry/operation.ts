@@ -88,11 +88,15 @@ export class Operation<T> {
   private refuseAfterDeadline(startsAtMs: number): void {
     if (startsAtMs < this.plan.deadlineAtMs) return;
     const state = this.state ?? initialState(this.plan.effects.now());
-    throw this.stopped({ kind: 'stop', reason: 'deadline', state }, this.outOfTime('deadline'), OUT_OF_TIME);
+    throw this.stopped(
+      { kind: 'stop', reason: 'deadline', state },
+      this.outOfTime('deadline', this.attempts),
+      OUT_OF_TIME,
+    );
   }
 
-  private outOfTime(reason: StopReason): HoldfastError {
-    const error = new HoldfastError('DEADLINE_PASSED', { operation: this.name, attempt: this.attempts + 1 });
+  private outOfTime(reason: StopReason, attempt: number = this.attempts + 1): HoldfastError {
+    const error = new HoldfastError('DEADLINE_PASSED', { operation: this.name, attempt });
     this.cutShort = { error, reason };
     return error;
   }
@@ -198,8 +202,11 @@ export class Operation<T> {
     const refused = failure.verdict === 'fail' || this.plan.policy.maxAttempts === 1;
     if (refused && attempts === 1) return error;
     const endedAtMs = this.plan.effects.now().wallMs;
-    const times = { firstFailedAt: isoTime(firstFailedAtMs ?? endedAtMs), endedAt: isoTime(endedAtMs) };
-    const details = { operation: this.name, reason, attempts, waitedMs, ...times, state };
+    const { kind, status, code } = failure;
+    const lastFailure = { kind, ...(status === undefined ? {} : { status }), ...(code === undefined ? {} : { code }) };
+    const first = firstFailedAtMs === undefined ? {} : { firstFailedAt: isoTime(firstFailedAtMs) };
+    const times = { ...first, endedAt: isoTime(endedAtMs) };
+    const details = { operation: this.name, reason, attempts, waitedMs, lastFailure, ...times, state };
     return new HoldfastError('RETRY_STOPPED', details, { cause: error });
   }
 

@@ -1,6 +1,6 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import type { WaitClock } from '../kernel/sleep.ts';
-import { exponential, type Jitter, LONGEST_DELAY_MS, type Schedule } from './schedule.ts';
+import { exponential, type Jitter, JITTERS, LONGEST_DELAY_MS, type Schedule } from './schedule.ts';
 
 // Registered, so that a policy made by one copy of the package is taken as made by another.
 const BRAND: unique symbol = Symbol.for('holdfast.policy');
@@ -51,7 +51,8 @@ export interface PolicyOptions {
   readonly clock?: WaitClock | undefined;
 }
 
-const FIELDS: readonly (keyof PolicyOptions)[] = [
+/** The fields of a policy. */
+export const POLICY_FIELDS: readonly string[] = [
   'maxAttempts',
   'baseDelayMs',
   'maxDelayMs',
@@ -62,7 +63,7 @@ const FIELDS: readonly (keyof PolicyOptions)[] = [
   'maxElapsedMs',
   'hint',
   'clock',
-];
+] satisfies (keyof PolicyOptions)[];
 
 const DEFAULTS = { maxAttempts: 3, baseDelayMs: 250, maxDelayMs: 5_000, timeoutMs: 10_000, jitter: true } as const;
 
@@ -73,7 +74,7 @@ const DEFAULTS = { maxAttempts: 3, baseDelayMs: 250, maxDelayMs: 5_000, timeoutM
 export function policy(options: PolicyOptions = {}): Policy {
   const check = new OptionCheck('policy()');
   if (!check.object('options', options, 'pass an object such as { maxAttempts: 5 }')) check.done();
-  check.known(options, FIELDS);
+  check.known(options, POLICY_FIELDS);
   checkLimits(check, options);
   checkExponential(check, options);
   checkHint(check, options.hint);
@@ -147,8 +148,7 @@ function checkLimits(check: OptionCheck, options: PolicyOptions): void {
       check.refuse('timeoutMs', timeoutMs, `make it at most maxElapsedMs, which is ${maxElapsedMs}`);
     }
   }
-  if (clock !== undefined && clock !== 'monotonic' && clock !== 'wall')
-    check.refuse('clock', clock, "write 'monotonic' or 'wall'");
+  if (clock !== undefined) check.word('clock', clock, ['monotonic', 'wall']);
 }
 
 function checkExponential(check: OptionCheck, options: PolicyOptions): void {
@@ -168,9 +168,7 @@ function checkExponential(check: OptionCheck, options: PolicyOptions): void {
   if (baseDelayMs !== undefined && maxDelayMs !== undefined && baseDelayMs > maxDelayMs) {
     check.refuse('baseDelayMs', baseDelayMs, `make it at most maxDelayMs, which is ${maxDelayMs}`);
   }
-  if (jitter !== undefined && ![true, false, 'full', 'equal', 'decorrelated', 'none'].includes(jitter)) {
-    check.refuse('jitter', jitter, "write true, false, 'full', 'equal', 'decorrelated' or 'none'");
-  }
+  if (jitter !== undefined && typeof jitter !== 'boolean') check.word('jitter', jitter, JITTERS);
 }
 
 function checkHint(check: OptionCheck, hint: PolicyOptions['hint']): void {
@@ -183,7 +181,5 @@ function checkHint(check: OptionCheck, hint: PolicyOptions['hint']): void {
       write: 'write milliseconds; 0 ignores hints',
     });
   }
-  if (hint.above !== undefined && hint.above !== 'clamp' && hint.above !== 'stop') {
-    check.refuse('hint.above', hint.above, "write 'clamp' or 'stop'");
-  }
+  if (hint.above !== undefined) check.word('hint.above', hint.above, ['clamp', 'stop']);
 }

@@ -8,7 +8,7 @@ import type { RetryBudget } from './budget.ts';
 import { checkPolicy } from './check-policy.ts';
 import type { Classify } from './failure.ts';
 import { serviceCall } from './policies.ts';
-import { type Policy, type PolicyOptions, toPolicy } from './policy.ts';
+import { type Policy, POLICY_FIELDS, type PolicyOptions, toPolicy } from './policy.ts';
 import type { RetryObserver } from './retry-event.ts';
 
 /** What `withRetry` takes. Every field may be left out. */
@@ -78,7 +78,11 @@ const RULES: { readonly [F in keyof RetryOptions]-?: Rule } = {
     fits: (value) => hasMethods('addEventListener')(value) && typeof (value as AbortSignal).aborted === 'boolean',
     write: 'pass an AbortSignal',
   },
-  deadlineAt: { fits: (value) => Number.isFinite(Number(value)), write: 'write a Date or epoch milliseconds' },
+  deadlineAt: {
+    // Who writes 5000 means five seconds from now, not five seconds into 1970.
+    fits: (value) => Number.isFinite(Number(value)) && Number(value) > 100_000_000_000,
+    write: 'write a Date or epoch milliseconds, for example Date.now() + 5_000',
+  },
   budget: { fits: hasMethods('deposit', 'withdraw', 'refund'), write: 'pass what retryBudget() gives' },
   logger: {
     fits: hasMethods('debug', 'info', 'warn', 'error'),
@@ -156,7 +160,15 @@ function checkCall(operation: string, fn: unknown, options: RetryOptions): void 
 
 function nameProblems(check: OptionCheck, options: RetryOptions): void {
   if (!check.object('options', options, 'pass an object, or leave it out')) return;
-  check.known(options, Object.keys(RULES));
+  const misplaced = Object.keys(options).filter((field) => POLICY_FIELDS.includes(field));
+  for (const field of misplaced) {
+    check.add({
+      option: field,
+      found: 'not an option here',
+      write: `put it into the policy: { policy: { ${field}: … } }`,
+    });
+  }
+  check.known(options, [...Object.keys(RULES), ...misplaced]);
   for (const [field, { fits, write }] of Object.entries(RULES)) {
     const value: unknown = options[field as keyof RetryOptions];
     if (value !== undefined && !fits(value)) check.refuse(field, value, write);

@@ -123,7 +123,9 @@ describe('expression', () => {
 });
 
 test('plain data of an unknown kind is refused', () => {
-  expect(() => scheduleOf({ kind: 'linear' } as never)).toThrow('kind is a string of 6 characters');
+  expect(() => scheduleOf({ kind: 'linear' } as never)).toThrow(
+    `kind is "linear"; write 'exponential', 'constant', 'steps' or 'expression'`,
+  );
 });
 
 test('fractions are rounded up where they are written, so that no delay exceeds its cap', () => {

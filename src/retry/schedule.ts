@@ -6,7 +6,9 @@ import { compileExpression } from './expression.ts';
  * when the cap is reached: `full` picks from [0, ceiling], `equal` from [ceiling/2, ceiling], `decorrelated` from
  * [base, three times the last delay].
  */
-export type Jitter = 'full' | 'equal' | 'decorrelated' | 'none';
+export type Jitter = (typeof JITTERS)[number];
+
+export const JITTERS = ['full', 'equal', 'decorrelated', 'none'] as const;
 
 /** A schedule as plain data: what a database row can hold and `envelope` prints. */
 export type ScheduleSpec =
@@ -20,6 +22,8 @@ export type ScheduleSpec =
   | { readonly kind: 'constant'; readonly delayMs: number }
   | { readonly kind: 'steps'; readonly stepsMs: readonly number[]; readonly tailMs?: number }
   | { readonly kind: 'expression'; readonly expression: string; readonly maxMs: number };
+
+const SCHEDULE_KINDS = ['exponential', 'constant', 'steps', 'expression'] as const satisfies ScheduleSpec['kind'][];
 
 /** What one delay is computed from. The same draw gives the same delay. */
 export interface Draw {
@@ -50,9 +54,7 @@ export function exponential(options: { baseMs: number; maxMs: number; factor?: n
   check.number('maxMs', maxMs, { min: 0, max: LONGEST_DELAY_MS, write: DELAY });
   check.number('factor', factor, { min: 1, max: 1000, write: 'write a number from 1 to 1000, usually 2' });
   if (baseMs > maxMs) check.refuse('baseMs', baseMs, `make it at most maxMs, which is ${maxMs}`);
-  if (!['full', 'equal', 'decorrelated', 'none'].includes(jitter)) {
-    check.refuse('jitter', jitter, "write 'full', 'equal', 'decorrelated' or 'none'");
-  }
+  check.word('jitter', jitter, JITTERS);
   check.done();
   const [base, cap] = [Math.ceil(baseMs), Math.ceil(maxMs)];
   return {
@@ -122,11 +124,7 @@ export function scheduleOf(spec: ScheduleSpec): Schedule {
       return expression(spec.expression, { maxMs: spec.maxMs });
     default: {
       const check = new OptionCheck('scheduleOf()');
-      check.refuse(
-        'kind',
-        (spec satisfies never as { kind?: unknown }).kind,
-        "write 'exponential', 'constant', 'steps' or 'expression'",
-      );
+      check.word('kind', (spec satisfies never as { kind?: unknown }).kind, SCHEDULE_KINDS);
       check.done();
       return spec;
     }

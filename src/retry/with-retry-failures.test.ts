@@ -143,7 +143,7 @@ describe('the classifier of a call', () => {
     ['false', () => false],
     ['null', () => null],
     ['an object without a verdict', () => ({ kind: 'auth' })],
-  ])('that answers %s is refused, with the failure kept', async (_name, classify) => {
+  ])('that answers %s is refused, with the failure kept', async (name, classify) => {
     const error = Object.assign(new Error('denied'), { status: 401 });
     const { fn, seen } = scripted([error], 1);
     const events: string[] = [];
@@ -151,7 +151,8 @@ describe('the classifier of a call', () => {
     const running = withRetry('call', fn, { classify: classify as never, observe });
     await expect(running).rejects.toMatchObject({
       code: 'CLASSIFIER_FAILED',
-      cause: { errors: [expect.any(TypeError), error] },
+      message: expect.stringContaining(`answered ${name}`),
+      cause: { errors: [classify(), error] },
     });
     expect(seen).toHaveLength(1);
     expect(events).toEqual(['attempt-started', 'attempt-failed', 'stopped']);

@@ -49,6 +49,7 @@ describe('options', () => {
     ['policy', { policy: null }],
     ['policy', { policy: 'llm' }],
     ['policy.hint', { policy: { hint: null } }],
+    ['deadlineAt', { deadlineAt: 5_000 }],
     ['budget', { budget: {} }],
     ['logger', { logger: { warn: () => undefined } }],
     ['resumeFrom', { resumeFrom: {} }],
@@ -68,6 +69,13 @@ describe('options', () => {
     const ended = await withRetry('call', () => 1, options as unknown as RetryOptions).catch((error: unknown) => error);
     if (!isHoldfastError(ended, 'INVALID_OPTIONS')) throw ended;
     expect(ended.details.problems.map((problem) => problem.option)).toEqual([option]);
+  });
+
+  test('of the policy, written beside it, are told where they belong', async () => {
+    const options = { maxAttempts: 5, classifier: () => 'retry' } as unknown as RetryOptions;
+    const running = withRetry('call', () => 1, options);
+    await expect(running).rejects.toThrow('put it into the policy: { policy: { maxAttempts: … } }');
+    await expect(running).rejects.toThrow('did you mean classify?');
   });
 
   test('inherited fields are none of ours', async () => {

@@ -8,6 +8,7 @@ import type { RetryOptions } from './retry-options.ts';
 import { constant } from './schedule.ts';
 import { withRetry } from './with-retry.ts';
 
+const EPOCH = Date.UTC(2026, 0, 1);
 const quick = { schedule: constant(100) };
 
 describe('attempts', () => {
@@ -40,6 +41,7 @@ describe('attempts', () => {
           reason: 'attempts',
           attempts: 3,
           waitedMs: 200,
+          lastFailure: { kind: 'overload', status: 503 },
           firstFailedAt: '2026-01-01T00:00:00.000Z',
           endedAt: '2026-01-01T00:00:00.200Z',
         },
@@ -211,10 +213,10 @@ describe('the elapsed budget', () => {
 
 describe('the deadline', () => {
   test('aborts a running attempt and is named as the reason', async () => {
-    const time = virtualTime({ wallMs: 0 });
+    const time = virtualTime({ wallMs: EPOCH });
     const fn = (ctx: AttemptContext): Promise<never> =>
       new Promise((_, no) => ctx.signal.addEventListener('abort', () => no(ctx.signal.reason)));
-    const ended = await outcome(time, withRetry('call', fn, { deadlineAt: 3_000, effects: time }));
+    const ended = await outcome(time, withRetry('call', fn, { deadlineAt: EPOCH + 3_000, effects: time }));
     expect(ended).toMatchObject({
       error: { code: 'RETRY_STOPPED', details: { reason: 'deadline' }, cause: { code: 'DEADLINE_PASSED' } },
     });
@@ -222,11 +224,11 @@ describe('the deadline', () => {
   });
 
   test('stops before a wait that would end after it', async () => {
-    const time = virtualTime({ wallMs: 0 });
+    const time = virtualTime({ wallMs: EPOCH });
     const { fn, seen } = scripted([unavailable(), unavailable()], 1);
     const ended = await outcome(
       time,
-      withRetry('call', fn, { policy: quick, deadlineAt: new Date(150), effects: time }),
+      withRetry('call', fn, { policy: quick, deadlineAt: new Date(EPOCH + 150), effects: time }),
     );
     expect(ended).toMatchObject({
       error: { code: 'RETRY_STOPPED', details: { reason: 'deadline', attempts: 2, waitedMs: 100 } },
@@ -236,15 +238,15 @@ describe('the deadline', () => {
   });
 
   test('stops a resumed operation before a wait that would end after it', async () => {
-    const time = virtualTime({ wallMs: 0 });
+    const time = virtualTime({ wallMs: EPOCH });
     const state = {
       v: 1 as const,
       attempts: 1,
       waitedMs: 9,
       lastDelayMs: 3_600_000,
-      startedAt: { wallMs: 0, monoMs: 0 },
+      startedAt: { wallMs: EPOCH, monoMs: 0 },
     };
-    const options = { resumeFrom: { ...state, dueAtMs: 3_600_000 }, deadlineAt: 1_000, effects: time };
+    const options = { resumeFrom: { ...state, dueAtMs: EPOCH + 3_600_000 }, deadlineAt: EPOCH + 1_000, effects: time };
     const ended = await outcome(
       time,
       withRetry('call', () => 1, options),
@@ -254,9 +256,9 @@ describe('the deadline', () => {
   });
 
   test('that has passed already lets nothing start', async () => {
-    const time = virtualTime({ wallMs: 5_000 });
+    const time = virtualTime({ wallMs: EPOCH + 5_000 });
     const { fn, seen } = scripted([], 1);
-    const ended = await outcome(time, withRetry('call', fn, { deadlineAt: 4_000, effects: time }));
+    const ended = await outcome(time, withRetry('call', fn, { deadlineAt: EPOCH + 4_000, effects: time }));
     expect(ended).toMatchObject({ error: { code: 'RETRY_STOPPED', details: { reason: 'deadline', attempts: 0 } } });
     expect(seen).toHaveLength(0);
   });

@@ -113,10 +113,13 @@ describe('options that cannot work', () => {
     let opens = 0;
     const open = (): AsyncIterable<ScriptEvent> => {
       opens += 1;
-      return { fullStream: [] } as unknown as AsyncIterable<ScriptEvent>;
+      return { stream: [] } as unknown as AsyncIterable<ScriptEvent>;
     };
     const stream = retryStream({ ...valid, open, retry: llmProvider });
-    await expect(stream.next()).rejects.toMatchObject({ code: 'INVALID_OPTIONS' });
+    await expect(stream.next()).rejects.toMatchObject({
+      code: 'INVALID_OPTIONS',
+      message: expect.stringContaining('result.stream of the AI SDK'),
+    });
     expect(opens).toBe(1);
   });
 

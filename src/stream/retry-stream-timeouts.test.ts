@@ -141,7 +141,7 @@ describe('after content', () => {
     expect({ opens: opens(), at: time.now().monoMs }).toEqual({ opens: 1, at });
   });
 
-  test('a connection left open behind the closing event does not spoil a whole answer [F.23]', async () => {
+  test('a connection left open after the closing event does not spoil a whole answer [F.23]', async () => {
     const time = virtualTime();
     const { chunks, thrown } = await read(time, scriptedStream([...ANSWER, 'hang']).open, { idleMs: 1_000 });
     expect({ chunks, thrown }).toEqual({ chunks: ANSWER, thrown: undefined });
@@ -194,7 +194,7 @@ describe('without a strategy', () => {
     expect(silent.thrown).toMatchObject({ code: 'STREAM_TIMEOUT', details: { phase: 'firstContentMs' } });
   });
 
-  test('a bound that passes behind the closing event does no harm [S2.4] [F.23]', async () => {
+  test('a bound that passes after the closing event does no harm [S2.4] [F.23]', async () => {
     const events = ANSWER.map((event) => [0, event] as const);
     expect(await passThrough([...events, [60_000, PING]])).toEqual({ chunks: ANSWER, thrown: undefined });
   });

@@ -50,7 +50,7 @@ describe('before content', () => {
     ['false', { type: 'error', message: 'bad request', retryable: false }],
     ['absent', { type: 'error', message: 'bad request' }],
   ])(
-    'an emitted error whose flag is %s is passed on behind its preamble, and nothing is retried [S2.3]',
+    'an emitted error whose flag is %s is passed on after its preamble, and nothing is retried [S2.3]',
     async (_, error) => {
       const { items, opens, thrown } = await readScripted([[START, error]]);
       expect(items).toEqual([START, error]);
@@ -134,6 +134,7 @@ describe('after content', () => {
       contentChunks: 1,
       contentLength: 3,
     });
+    expect((thrown as Error).message).toContain('after 1 piece of content (3 characters)');
     expect(opens).toBe(1);
   });
 
@@ -143,7 +144,7 @@ describe('after content', () => {
     expect(thrown).toBeUndefined();
   });
 
-  test('a connection that breaks behind the closing event takes nothing from a whole answer [S2.3] [F.23]', async () => {
+  test('a connection that breaks after the closing event takes nothing from a whole answer [S2.3] [F.23]', async () => {
     const lines: object[] = [];
     const ignore = (): void => undefined;
     const debug = (fields: object, message: string): void => void lines.push({ message, ...fields });
@@ -158,12 +159,12 @@ describe('after content', () => {
       end: 'attempt-succeeded',
     });
     expect(lines).toMatchObject([
-      { message: 'the stream broke behind its closing event', attempt: 1, errorCode: 'ECONNRESET' },
+      { message: 'the stream broke after its closing event', attempt: 1, errorCode: 'ECONNRESET' },
       { message: 'attempt succeeded' },
     ]);
   });
 
-  test('an error thrown behind an error chunk is still thrown: that was no closing event [S2.3]', async () => {
+  test('an error thrown after an error chunk is still thrown: that was no closing event [S2.3]', async () => {
     const error = new Error('and then it broke');
     const { items, thrown } = await readScripted([[START, text('Hel'), OVERLOADED, error]]);
     expect(items).toEqual([START, text('Hel'), OVERLOADED]);

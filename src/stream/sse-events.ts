@@ -1,3 +1,4 @@
+import { OptionCheck } from '../kernel/check-options.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import { type ByteSource, DEFAULT_MAX_CHARS, textLines } from './text-lines.ts';
 
@@ -16,18 +17,28 @@ export type SseEvent =
 
 /**
  * Reads server-sent events from a response body, wherever its chunks were cut. An event that the end of the stream cuts
- * off is dropped. An event with a name but without data counts. Throws `STREAM_EVENT_TOO_LARGE` when one event holds more
- * than `maxEventChars` (default 16 Mi).
+ * off is dropped. An event with a name but without data counts. Throws `INVALID_OPTIONS` at once for what is no body; while
+ * reading, `STREAM_NOT_SSE` when the body begins with something else, and `STREAM_EVENT_TOO_LARGE` when one event holds
+ * more than `maxEventChars` (default 16 Mi).
  */
-export async function* sseEvents(
+export function sseEvents(
   source: ByteSource,
   options: { readonly maxEventChars?: number | undefined } = {},
 ): AsyncGenerator<SseEvent, void, undefined> {
-  const limitChars = options.maxEventChars ?? DEFAULT_MAX_CHARS;
+  const { maxEventChars = DEFAULT_MAX_CHARS } = options;
+  const check = new OptionCheck('sseEvents()');
+  checkSource(check, source);
+  check.number('maxEventChars', maxEventChars, { min: 1, max: Infinity, write: 'write a number from 1' });
+  check.done();
+  return readEvents(source, maxEventChars);
+}
+
+async function* readEvents(source: ByteSource, limitChars: number): AsyncGenerator<SseEvent, void, undefined> {
   let event = '';
   let data: string[] = [];
   let size = 0;
   let id = '';
+  let begun = false;
   for await (const line of textLines(source, limitChars)) {
     if (line === '') {
       if (event !== '' || data.length > 0)
@@ -38,16 +49,40 @@ export async function* sseEvents(
       continue;
     }
     if (line.startsWith(':')) {
+      begun = true;
       yield { kind: 'comment', text: line.slice(1).trim() };
       continue;
     }
     const [name, value] = fieldOf(line);
+    if (!begun && !mayBeField(name)) throw new HoldfastError('STREAM_NOT_SSE', { found: formatOf(line) });
+    begun = true;
     size += value.length;
     if (size > limitChars) throw new HoldfastError('STREAM_EVENT_TOO_LARGE', { limitChars });
     if (name === 'event') event = value;
     else if (name === 'data') data.push(value);
     else if (name === 'id' && !value.includes('\0')) id = value;
   }
+}
+
+function checkSource(check: OptionCheck, source: unknown): void {
+  const { getReader, [Symbol.asyncIterator]: iterate } = (source ?? {}) as Readonly<Record<string | symbol, unknown>>;
+  if (typeof iterate === 'function' || typeof getReader === 'function') return;
+  const isResponse = typeof source === 'object' && source !== null && 'body' in source;
+  if (isResponse) check.add({ option: 'source', found: 'a Response', write: 'pass its body' });
+  else check.refuse('source', source, 'pass the body of a response, which is null if there is none');
+}
+
+const FIELDS = ['data', 'event', 'id', 'retry'];
+
+/** Its beginning is enough: a stream may be cut in the middle of its first word. */
+function mayBeField(name: string): boolean {
+  return FIELDS.some((field) => field.startsWith(name));
+}
+
+/** What a body that is no event stream seems to be; never its words, which may be secret. */
+function formatOf(line: string): string {
+  const first = line.trimStart().charAt(0);
+  return first === '{' || first === '[' ? 'JSON' : first === '<' ? 'HTML or XML' : 'something else';
 }
 
 function fieldOf(line: string): [name: string, value: string] {

@@ -99,7 +99,7 @@ function iteratorOf<Chunk>(stream: AsyncIterable<Chunk>): AsyncIterator<Chunk> {
   const iterate: unknown = (stream as Partial<AsyncIterable<Chunk>> | undefined)?.[Symbol.asyncIterator];
   if (typeof iterate !== 'function') {
     const write =
-      'give the async iterable itself, for example result.fullStream or the promise of create({ stream: true })';
+      'give the async iterable itself, for example result.stream of the AI SDK or the promise of create({ stream: true })';
     throw new HoldfastError('INVALID_OPTIONS', {
       of: 'retryStream()',
       problems: [{ option: 'open', found: 'a function whose result cannot be iterated', write }],

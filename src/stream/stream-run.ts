@@ -188,7 +188,7 @@ export class StreamRun<Chunk> {
       if (!harmless && !this.waits) throw reading.error;
       if (!harmless) return thrownFailure(reading.error, classify, operation);
       const { code } = streamClassifier(reading.error);
-      this.log('debug', { errorCode: code }, 'the stream broke behind its closing event');
+      this.log('debug', { errorCode: code }, 'the stream broke after its closing event');
     }
     if (complete || !requireEnd || !this.waits) return undefined;
     const { contentChunks, contentLength } = progress;

@@ -1,6 +1,7 @@
-/** The two things we do to a span. OpenTelemetry's `Span` fits as it is. */
+/** What we do to a span. OpenTelemetry's `Span` fits as it is. */
 export interface ActiveSpan {
   addEvent(name: string, attributes?: Record<string, string | number | boolean>): unknown;
+  spanContext?(): { readonly traceId: string; readonly spanId: string; readonly traceFlags: number };
 }
 
 interface OpenTelemetryGlobal {
@@ -18,4 +19,11 @@ export function activeSpan(): ActiveSpan | undefined {
   const api = (globalThis as { [API]?: OpenTelemetryGlobal })[API];
   const span = api?.context?.active().getValue(SPAN) as Partial<ActiveSpan> | undefined;
   return typeof span?.addEvent === 'function' ? (span as ActiveSpan) : undefined;
+}
+
+/** The span as a W3C `traceparent`, so that what is sent now belongs to its trace wherever it is handled. */
+export function traceparentOf(span: ActiveSpan): string | undefined {
+  const context = span.spanContext?.();
+  if (!context || !/^[0-9a-f]{32}$/.test(context.traceId) || !/^[0-9a-f]{16}$/.test(context.spanId)) return undefined;
+  return `00-${context.traceId}-${context.spanId}-${context.traceFlags.toString(16).padStart(2, '0')}`;
 }

@@ -62,6 +62,7 @@ describe('typed JSON', () => {
         details: { operation: 'read', status: 200, problem: 'the schema refuses user.email, id' },
       });
       expect(String(error)).not.toMatch(/pat@|4711/);
+      expect(String(error)).toMatch(/answerOf\(error\)\.issues/);
       expect(answerOf(error)?.issues).toHaveLength(2);
       expect(service.seen).toHaveLength(1);
     },
@@ -82,6 +83,48 @@ describe('bodies that are not what was asked for', () => {
     });
     expect(await failureOf(service, READ)).toMatchObject({ code: 'HTTP_BODY_INVALID', details: { problem } });
     expect(service.seen).toHaveLength(1);
+  });
+
+  test('says from where it came, under which request id, and how to read text [S0.5]', async () => {
+    await using service = await startService((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' });
+      response.end('<html>');
+    });
+    const request = { operation: 'read', path: '/page', query: { q: 'hidden' }, requestId: 'r1' };
+    const details = { operation: 'read', url: `${service.url}/page`, status: 200, requestId: 'r1', reason: 'not-json' };
+    for (const schema of [undefined, z.object({})]) {
+      const error = await failureOf(service, { ...request, schema });
+      expect(error).toMatchObject({ code: 'HTTP_BODY_INVALID', details });
+      expect(String(error)).toBe(
+        `HoldfastError: the answer to "read" (${service.url}/page, status 200) is not what was asked for: its content-type is ` +
+          "text/html, not JSON; see that the address is right, or write read: 'text' if text is expected; " +
+          'answerOf(error).text has its start; the request id was r1',
+      );
+    }
+    expect((await serviceClient({ baseUrl: service.url }).request({ ...request, read: 'text' })).data).toBe('<html>');
+  });
+
+  test('says what to look at when it is no text, is empty, or makes the schema throw [S0.5]', async () => {
+    await using service = await startService((request, response) => {
+      response.writeHead(200);
+      response.end(request.url === '/bytes' ? Buffer.from([0xff]) : request.url === '/empty' ? '' : '{}');
+    });
+    const schema = z.object({}).transform((): never => {
+      throw new Error('broken');
+    });
+    const failure = (path: string): Promise<unknown> => failureOf(service, { operation: 'read', path, schema });
+    expect(await failure('/bytes')).toMatchObject({
+      details: { reason: 'not-text' },
+      message: expect.stringMatching(/this client reads JSON and UTF-8 text/) as string,
+    });
+    expect(await failure('/empty')).toMatchObject({
+      details: { reason: 'refused', problem: 'it is empty' },
+      message: expect.stringMatching(/answerOf\(error\)\.issues/) as string,
+    });
+    expect(await failure('/throws')).toMatchObject({
+      details: { reason: 'schema-threw' },
+      message: expect.stringMatching(/error\.cause is what it threw/) as string,
+    });
   });
 
   test.each(['application/problem+json', 'APPLICATION/JSON;charset=UTF-8', ''])(

@@ -9,6 +9,8 @@ import {
   serviceClient,
   type ServiceClientOptions,
 } from '../../src/http/index.ts';
+import { HoldfastError } from '../../src/kernel/error.ts';
+import { serviceCallClassifier } from '../../src/retry/classifier.ts';
 import { fastWaits } from './fast-waits.ts';
 import { keptLog } from './kept-log.ts';
 import { closing, deadUrl, sendJson, startService, startSocketService } from './local-service.ts';
@@ -41,12 +43,53 @@ describe('a service that does not answer', () => {
     expect(await failing).toMatchObject({
       code: 'RETRY_STOPPED',
       details: { attempts: 2 },
-      cause: { code: 'ATTEMPT_TIMEOUT', details: { timeoutMs: 3_000, attempt: 2 } },
+      cause: {
+        code: 'HTTP_NO_ANSWER',
+        details: {
+          operation: 'read',
+          method: 'GET',
+          url: `${service.url}/`,
+          problem: 'ATTEMPT_TIMEOUT',
+          timeoutMs: 3_000,
+        },
+        cause: { code: 'ATTEMPT_TIMEOUT', details: { timeoutMs: 3_000, attempt: 2 } },
+      },
     });
     const messages = ['attempt failed', 'waiting before the next attempt', 'attempt failed', 'operation gave up'];
     expect(lines.map((line) => line.message)).toEqual(messages);
     expect(lines[0]?.fields).toMatchObject({ errorKind: 'timeout', latencyMs: 3_000, retryable: true });
     expect(time.pendingTimers).toBe(0);
+  });
+
+  test('a timeout names the address, the request id and the option to raise, and stays worth a retry [S0.2] [S0.5]', async () => {
+    const { note, each } = arrivals(1);
+    await using service = await startSocketService((_, i) => note(i));
+    const { options, time } = fastWaits();
+    const failing = serviceClient({ baseUrl: service.url, ...options })
+      .request({ operation: 'pay', path: '/pay', json: {}, requestId: 'r1', timeoutMs: 3_000, query: { q: 'hidden' } })
+      .catch((error: unknown) => error);
+    await each[0];
+    await time.advance(3_000);
+    const error = await failing;
+    expect(String(error)).toBe(
+      `HoldfastError: "pay" (POST ${service.url}/pay) got no complete answer within 3000 ms; ` +
+        'not repeated: a POST without idempotencyKey may have been acted on; ' +
+        'raise timeoutMs if the service is known to be that slow; the request id was r1',
+    );
+    expect(error).toMatchObject({
+      details: { requestId: 'r1', notRepeated: 'unsafe-replay' },
+      cause: { code: 'ATTEMPT_TIMEOUT' },
+    });
+    expect(serviceCallClassifier(error)).toMatchObject({ verdict: 'retry', kind: 'timeout', code: 'ATTEMPT_TIMEOUT' });
+  });
+
+  test('a timeout inside the function that gives the token is thrown as it is [S0.5]', async () => {
+    const inner = new HoldfastError('ATTEMPT_TIMEOUT', { operation: 'token', attempt: 1, timeoutMs: 5 });
+    const bearer = (): string => {
+      throw inner;
+    };
+    const client = serviceClient({ baseUrl: 'http://h', bearer, policy: { maxAttempts: 1 } });
+    await expect(client.request(READ)).rejects.toBe(inner);
   });
 
   test.each<[string, (baseUrl: string, options: Options) => Promise<unknown>]>([
@@ -67,7 +110,7 @@ describe('a service that does not answer', () => {
     const failing = call(service.url, { ...options, policy: { maxAttempts: 1 } }).catch((error: unknown) => error);
     await each[0];
     await time.advance(10_000);
-    expect(await failing).toMatchObject({ code: 'ATTEMPT_TIMEOUT', details: { timeoutMs: 10_000 } });
+    expect(await failing).toMatchObject({ code: 'HTTP_NO_ANSWER', details: { timeoutMs: 10_000 } });
     await closing(service.sockets[0]);
   });
 

@@ -64,7 +64,7 @@ describe('a coding agent', () => {
       const failing = agent.sendMessage({ ...message, ...(timeoutMs ? { timeoutMs } : {}) }).catch((e: unknown) => e);
       await arrivals[i];
       await time.advance(timeoutMs ?? 240_000);
-      expect(await failing).toMatchObject({ code: 'ATTEMPT_TIMEOUT', details: { timeoutMs: timeoutMs ?? 240_000 } });
+      expect(await failing).toMatchObject({ code: 'HTTP_NO_ANSWER', details: { timeoutMs: timeoutMs ?? 240_000 } });
       await closing(service.sockets[i]);
     }
   });

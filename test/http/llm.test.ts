@@ -141,7 +141,7 @@ describe('a model provider', () => {
       .catch((e: unknown) => e);
     await arrival;
     await time.advance(120_000);
-    expect(await failing).toMatchObject({ code: 'ATTEMPT_TIMEOUT' });
+    expect(await failing).toMatchObject({ code: 'HTTP_NO_ANSWER', cause: { code: 'ATTEMPT_TIMEOUT' } });
     await closing(service.sockets[0]);
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { answerOf, type HttpMethod, serviceClient } from '../../src/http/index.ts';
+import { answerOf, type HttpMethod, type HttpRequest, serviceClient } from '../../src/http/index.ts';
 import type { StandardSchema } from '../../src/kernel/standard-schema.ts';
+import { serviceCallClassifier } from '../../src/retry/classifier.ts';
 import type { Failure } from '../../src/retry/failure.ts';
 import { fastWaits } from './fast-waits.ts';
 import { keptLog } from './kept-log.ts';
@@ -63,12 +64,72 @@ describe('a request that must not be sent twice', () => {
     const body = (): ReadableStream<Uint8Array> => new Blob(['part one, ', 'part two']).stream();
     const act = { operation: 'upload', path: '/', method: 'PUT', idempotencyKey: 'k1' } as const;
     const client = serviceClient({ baseUrl: service.url, logger, ...fastWaits().options });
-    await expect(client.request({ ...act, body: body() })).rejects.toMatchObject({ details: { status: 429 } });
+    const upload: unknown = await client.request({ ...act, body: body() }).catch((e: unknown) => e);
+    expect(upload).toMatchObject({ details: { status: 429, notRepeated: 'stream-body' } });
+    expect(String(upload)).toContain('not repeated: the body was a stream, which can be sent once');
     expect(service.seen.map((one) => one.body)).toEqual(['part one, part two']);
     expect(lines.at(-1)?.fields).toMatchObject({ reason: 'unsafe-replay', retryable: false });
 
     const unreachable = serviceClient({ baseUrl: await deadUrl(), ...fastWaits().options });
-    await expect(unreachable.request({ ...act, body: body() })).rejects.toMatchObject({ code: 'HTTP_NO_ANSWER' });
+    await expect(unreachable.request({ ...act, body: body() })).rejects.toMatchObject({
+      code: 'HTTP_NO_ANSWER',
+      details: { problem: 'ECONNREFUSED', notRepeated: 'stream-body' },
+      cause: { cause: { code: 'ECONNREFUSED' } },
+    });
+  });
+
+  test('a POST without a key that failed says why it was not repeated, and keeps its answer [S0.5]', async () => {
+    await using service = await startService((_, response) =>
+      sendJson(response, 503, { why: 'busy' }, { 'retry-after': '7' }),
+    );
+    const client = serviceClient({ baseUrl: service.url, ...fastWaits().options });
+    const failed = async (request: Partial<HttpRequest>): Promise<unknown> =>
+      client.request({ operation: 'act', path: '/', json: {}, requestId: 'r1', ...request }).catch((e: unknown) => e);
+    const error = await failed({});
+    expect(error).toMatchObject({
+      code: 'HTTP_STATUS',
+      details: { operation: 'act', method: 'POST', status: 503, requestId: 'r1', notRepeated: 'unsafe-replay' },
+    });
+    const why = 'not repeated: a POST without idempotencyKey may have been acted on';
+    expect(String(error)).toContain(why);
+    // What is printed is the stack.
+    expect((error as Error).stack).toContain(why);
+    expect(answerOf(error)).toMatchObject({ status: 503, text: '{"why":"busy"}' });
+    expect(serviceCallClassifier(error)).toMatchObject({ status: 503, hint: { afterMs: 7_000 } });
+    expect(Object.keys(error as object)).not.toContain('headers');
+
+    const declared = await failed({ repeatable: false, idempotencyKey: 'k1' });
+    expect(declared).toMatchObject({ details: { notRepeated: 'declared' } });
+    expect(String(declared)).toContain('not repeated: the request says repeatable: false, and may have been acted on');
+  });
+
+  test('a call that another reason ends says nothing of a repetition [S0.5]', async () => {
+    await using service = await startService((_, response, i) => sendJson(response, i === 0 ? 404 : 503, {}));
+    const { options } = fastWaits();
+    const act = { operation: 'act', path: '/', json: {} };
+    const client = serviceClient({ baseUrl: service.url, ...options });
+    const missing: unknown = await client.request(act).catch((e: unknown) => e);
+    expect(missing).toMatchObject({ code: 'HTTP_STATUS', details: { status: 404 } });
+    const single: unknown = await client.request({ ...act, policy: { maxAttempts: 1 } }).catch((e: unknown) => e);
+    expect(single).toMatchObject({ code: 'HTTP_STATUS', details: { status: 503 } });
+    const out: unknown = await client.request({ ...act, idempotencyKey: 'k1' }).catch((e: unknown) => e);
+    expect(out).toMatchObject({ code: 'RETRY_STOPPED', cause: { code: 'HTTP_STATUS' } });
+    for (const error of [missing, single, (out as Error).cause]) {
+      expect((error as { details: object }).details).not.toHaveProperty('notRepeated');
+      expect(String(error)).not.toContain('not repeated');
+    }
+  });
+
+  test('the reason is in the cause when an attempt before it could be repeated [S0.5]', async () => {
+    await using service = await startService((_, response, i) => sendJson(response, i === 0 ? 429 : 500, {}));
+    const client = serviceClient({ baseUrl: service.url, ...fastWaits().options });
+    const error: unknown = await client.request({ operation: 'act', path: '/', json: {} }).catch((e: unknown) => e);
+    expect(error).toMatchObject({
+      code: 'RETRY_STOPPED',
+      details: { reason: 'unsafe-replay', attempts: 2 },
+      cause: { code: 'HTTP_STATUS', details: { status: 500, notRepeated: 'unsafe-replay' } },
+    });
+    expect(answerOf(error)).toMatchObject({ status: 500 });
   });
 
   test('bytes, forms and blobs are kept and sent again [S0.5]', async () => {

@@ -187,6 +187,7 @@ describe('errors side by side', () => {
 describe('retries inside', () => {
   function stopped(attempts: number, cause: unknown): HoldfastError {
     const times = {
+      lastFailure: { kind: 'http' },
       firstFailedAt: '',
       endedAt: '',
       state: { v: 1 as const, attempts: 3, waitedMs: 0, lastDelayMs: 0, startedAt: { wallMs: 0, monoMs: 0 } },

@@ -5,6 +5,7 @@ import { GRPC_STATUSES } from './grpc-status.ts';
 import { NAMES } from './names.ts';
 import { NETWORK_CODES } from './network-codes.ts';
 import { OWN_CODES } from './own-codes.ts';
+import { readBug } from './programming-error.ts';
 import { AWS_THROTTLING } from './provider-codes.ts';
 import { readAnswer } from './read-answer.ts';
 import { REDIS_CODES, redisCode } from './redis-codes.ts';
@@ -26,6 +27,7 @@ const READERS: readonly ((thrown: Thrown) => Reading | undefined)[] = [
   readSql,
   readCode,
   readName,
+  readBug,
 ];
 
 /** What one thrown value says by itself: by its codes, status and class name, never by its message. */

@@ -55,7 +55,8 @@ describe('openaiChat', () => {
     ['text with the finish reason', choice({ content: 'hi' }, 'stop'), 'content 2 end'],
     ['an overload', { error: { code: 'server_is_overloaded', message: 'x' } }, 'retryable overload'],
     ['a bad request', { error: { type: 'invalid_request_error', message: 'x' } }, 'final invalid'],
-    ['nothing we know', null, 'preamble'],
+    ['usage without choices', { usage: { total_tokens: 9 } }, 'preamble'],
+    ['an object nobody knows', { id: 'x' }, 'content 0'],
   ])('reads %s [S2.3]', (_, chunk, meaning) => {
     expect(meaningOf(openaiChat, chunk)).toBe(meaning);
   });
@@ -77,6 +78,19 @@ describe('openaiChat', () => {
         'end',
       ]);
     }
+  });
+
+  test('an odd object amid the choices neither cuts the answer short nor opens a closed one again [S2.3]', () => {
+    const read = openaiChat.reader();
+    const odd = { type: 'note' };
+    const chunks = [choice({ content: 'a' }), odd, choice({}, 'stop'), odd, { usage: { total_tokens: 9 } }];
+    expect(chunks.map((chunk) => inWords(read(chunk as never)))).toEqual([
+      'content 1',
+      'content 0',
+      'end',
+      'content 0 end',
+      'preamble',
+    ]);
   });
 });
 
@@ -208,6 +222,7 @@ describe('sse', () => {
     ['the preamble of chat', chat, event('{"choices":[{"delta":{"role":"assistant"}}]}'), 'preamble'],
     ['the error of chat', chat, event('{"error":{"code":503,"message":"x"}}'), 'retryable overload'],
     ['data that is not JSON', chat, event('hello'), 'content 5'],
+    ['data that is no JSON object', chat, event('5'), 'content 1'],
   ])('reads %s [S2.3]', (_, adapter, chunk, meaning) => {
     expect(meaningOf(adapter, chunk)).toBe(meaning);
   });

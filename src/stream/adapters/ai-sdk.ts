@@ -1,6 +1,7 @@
 import { field, textField } from '../../retry/classify/field.ts';
 import type { ChunkMeaning, StreamAdapter } from '../chunk-meaning.ts';
 import { lengthOf } from './chunk-field.ts';
+import { eventType } from './chunk-fit.ts';
 import { reportedError } from './reported-error.ts';
 
 /** The parts of `streamText(…).stream` (`fullStream` before version 7), and of a model's own `doStream`. */
@@ -42,7 +43,7 @@ export const aiSdk: StreamAdapter<AiSdkPart> = {
 };
 
 function readPart(part: AiSdkPart): ChunkMeaning {
-  const type = textField(part, 'type') ?? '';
+  const type = eventType('aiSdk', part);
   if (type === 'ping') return { kind: 'keep-alive' };
   if (type === 'finish') return { kind: 'preamble', end: namesReason(part) };
   if (type === 'error') {

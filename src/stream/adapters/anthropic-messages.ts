@@ -1,6 +1,7 @@
 import { field, textField } from '../../retry/classify/field.ts';
 import type { ChunkMeaning, StreamAdapter } from '../chunk-meaning.ts';
 import { lengthOf } from './chunk-field.ts';
+import { eventType } from './chunk-fit.ts';
 import { reportedError } from './reported-error.ts';
 
 /** The events of `messages.create({ stream: true })` and of `messages.stream()`. */
@@ -19,7 +20,7 @@ export const anthropicMessages: StreamAdapter<AnthropicEvent> = {
 };
 
 function readEvent(event: AnthropicEvent): ChunkMeaning {
-  switch (textField(event, 'type')) {
+  switch (eventType('anthropicMessages', event)) {
     case 'ping':
       return { kind: 'keep-alive' };
     case 'error':

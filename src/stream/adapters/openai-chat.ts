@@ -1,6 +1,7 @@
-import { field } from '../../retry/classify/field.ts';
+import { field, textField } from '../../retry/classify/field.ts';
 import type { ChunkMeaning, StreamAdapter } from '../chunk-meaning.ts';
 import { lengthOf, listField } from './chunk-field.ts';
+import { isPlainObject, isSseEvent, wrongAdapter } from './chunk-fit.ts';
 import { reportedError } from './reported-error.ts';
 
 /** The chunks of `chat.completions.create({ stream: true })`, of OpenAI and of everything that speaks its format. */
@@ -11,14 +12,23 @@ export interface OpenAiChatChunk {
 /**
  * OpenAI chat completions. Content: text, refusal, audio, a tool or function call, and visible reasoning
  * (`reasoning_content`, `reasoning`). Closed when every choice that was seen has its `finish_reason`: the client keeps
- * the `[DONE]` mark to itself.
+ * the `[DONE]` mark to itself. An object without `choices` counts as content, because a retry might repeat it, unless it
+ * brings usage; a stream that begins with something else is refused with `INVALID_OPTIONS`.
  */
 export const openaiChat: StreamAdapter<OpenAiChatChunk> = {
   reader() {
     const unfinished = new Set<unknown>();
+    let hasChoices = false;
+    let isClosed = false;
     return (chunk): ChunkMeaning => {
       const error = field(chunk, 'error');
       if (error) return reportedError(error);
+      if (!Array.isArray(field(chunk, 'choices'))) {
+        if (isForeign(chunk, hasChoices)) throw wrongAdapter('openaiChat', chunk);
+        // Some servers send the usage without choices, after the answer is closed; it must not open it again.
+        return field(chunk, 'usage') ? { kind: 'preamble' } : { kind: 'content', length: 0, end: isClosed };
+      }
+      hasChoices = true;
       let length = 0;
       let hasContent = false;
       let finished = false;
@@ -32,10 +42,17 @@ export const openaiChat: StreamAdapter<OpenAiChatChunk> = {
         if (typeof field(choice, 'finish_reason') === 'string') finished = unfinished.delete(index);
       }
       const end = finished && unfinished.size === 0;
+      isClosed = unfinished.size === 0 && (isClosed || end);
       return hasContent ? { kind: 'content', length, end } : { kind: 'preamble', end };
     };
   },
 };
+
+/** Once choices were seen the adapter is the right one, and an odd object must not cut the answer short. */
+function isForeign(chunk: unknown, hasChoices: boolean): boolean {
+  if (!isPlainObject(chunk)) return true;
+  return !hasChoices && (textField(chunk, 'type') !== undefined || isSseEvent(chunk));
+}
 
 function deltaLength(delta: unknown): number {
   const calls = [...listField(delta, 'tool_calls'), { function: field(delta, 'function_call') }];

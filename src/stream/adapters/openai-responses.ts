@@ -1,6 +1,7 @@
 import { field, textField } from '../../retry/classify/field.ts';
 import type { ChunkMeaning, StreamAdapter } from '../chunk-meaning.ts';
 import { lengthOf } from './chunk-field.ts';
+import { eventType } from './chunk-fit.ts';
 import { reportedError } from './reported-error.ts';
 
 /** The events of `responses.create({ stream: true })`. */
@@ -29,7 +30,7 @@ export const openaiResponses: StreamAdapter<OpenAiResponsesEvent> = {
 };
 
 function readEvent(event: OpenAiResponsesEvent): ChunkMeaning {
-  const type = textField(event, 'type') ?? '';
+  const type = eventType('openaiResponses', event);
   if (type === 'error') return reportedError(field(event, 'error') ?? event);
   if (type === 'response.failed') return reportedError(field(event, 'response', 'error') ?? { message: type });
   if (type === 'keepalive' || type === 'ping') return { kind: 'keep-alive' };

@@ -1,6 +1,7 @@
 import type { ChunkMeaning, StreamAdapter } from '../chunk-meaning.ts';
 import type { SseEvent } from '../sse-events.ts';
 import { field } from '../../retry/classify/field.ts';
+import { isPlainObject, isSseEvent, wrongAdapter } from './chunk-fit.ts';
 import { reportedError } from './reported-error.ts';
 
 /** What `sse` takes. */
@@ -21,12 +22,13 @@ export function sse(options: SseOptions = {}): StreamAdapter<SseEvent> {
     reader() {
       const readPayload = payload?.reader();
       return (chunk): ChunkMeaning => {
+        if (!isSseEvent(chunk)) throw wrongAdapter('sse()', chunk);
         if (chunk.kind === 'comment' || chunk.event === 'ping') return { kind: 'keep-alive' };
         if (chunk.data === '[DONE]' || endEvents.includes(chunk.event)) return { kind: 'preamble', end: true };
         const value = parsed(chunk.data);
         if (chunk.event === 'error') return reportedError(field(value, 'error') ?? value ?? chunk.data);
-        // Data that is not JSON was still sent to be shown.
-        if (readPayload && value !== undefined) return readPayload(value as never);
+        // Data that is no JSON object was still sent to be shown.
+        if (readPayload && isPlainObject(value)) return readPayload(value as never);
         return chunk.data === '' ? { kind: 'preamble' } : { kind: 'content', length: chunk.data.length };
       };
     },
