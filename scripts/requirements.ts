@@ -16,6 +16,8 @@ export interface Requirement {
   readonly title: string;
   /** Where it is explained: a path below docs/, with the section after `#`. */
   readonly doc?: string;
+  /** Which part is there, where not all of it is. */
+  readonly partly?: string;
   /** What to paste to see it; default: the command that runs its tests. */
   readonly command?: string;
 }
@@ -43,7 +45,7 @@ export function renderRequirements(
 # Requirements and their proof
 
 Each row names what is promised, the tests that prove it, and a command to see for yourself. A test belongs to a row when
-its title carries the row's id in brackets. Rows without a test say so.
+its title carries the row's id in brackets. Rows without a test say so, and rows of which only a part is there say which.
 
 | id | promise | proof | see it |
 |---|---|---|---|
@@ -70,7 +72,8 @@ function renderRow(row: Requirement, tests: readonly ListedTest[]): string {
     return [`[${file}](../${file})`, ...titles].join('<br>');
   });
   const command = row.command ?? `npm test -- -t '\\[${row.id.replace('.', '\\.')}\\]'`;
-  return `| ${row.id} | ${title} | ${cells.join('<br>')} | \`${command}\` |`;
+  const proven = row.partly === undefined ? cells : [`**partly:** ${row.partly}`, ...cells];
+  return `| ${row.id} | ${title} | ${proven.join('<br>')} | \`${command}\` |`;
 }
 
 // Anything of this form is taken for an id, so that a misspelt one is noticed.

@@ -15,6 +15,17 @@ export type { SchemaIssue, SchemaResult, StandardSchema } from './kernel/standar
 export { jsonLogger } from './system/json-logger.ts';
 export { systemEffects } from './system/effects.ts';
 
+export { event, type EventDefinition, type EventOptions } from './outbox/event.ts';
+export {
+  holdfast,
+  outgoing,
+  type Holdfast,
+  type HoldfastOptions,
+  type Outgoing,
+  type SendOptions,
+} from './outbox/holdfast.ts';
+export type { NewMessage, OutboxStore, SendResult } from './outbox/new-message.ts';
+
 export type { Attemptable, AttemptContext } from './retry/attempt.ts';
 export {
   createClassifier,

@@ -41,8 +41,10 @@ describe('the installed package', () => {
 
   test('holds no sources of tests and nothing of this repository but what is needed to use it', () => {
     const files = readdirSync(installed, { recursive: true, encoding: 'utf8' });
-    expect(files.filter((file) => /\.test\.|^(src|test|scripts|examples|bench|docs)\b/.test(file))).toEqual([]);
+    expect(files.filter((file) => /\.test\.|^(src|test|scripts|examples|bench)\b/.test(file))).toEqual([]);
     expect(files).toContain(join('dist', 'index.js'));
+    // The README points into the guides, also where the package is read without the repository.
+    expect(files).toContain(join('docs', 'retry.md'));
   });
 
   test.each(names)('%s can be imported with no peer installed', async (name) => {

@@ -11,7 +11,7 @@ export function directionsIn(architecture: string): Directions {
     folder,
     [...cell.matchAll(/`([\w-]+)`/g)].map((name) => name[1] ?? ''),
   ]);
-  return { ...(Object.fromEntries(rules) as Directions), '.': ['kernel', 'system', 'retry'] };
+  return { ...(Object.fromEntries(rules) as Directions), '.': ['kernel', 'system', 'retry', 'outbox'] };
 }
 
 /**

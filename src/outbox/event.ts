@@ -1,0 +1,67 @@
+import { OptionCheck } from '../kernel/check-options.ts';
+import type { StandardSchema } from '../kernel/standard-schema.ts';
+
+/** What `event` takes besides the type. Every field may be left out. */
+export interface EventOptions<Input, Output> {
+  /** Any Standard Schema validator (zod, valibot, arktype, …). What does not fit is refused at `send`, and final at a handler. */
+  readonly schema?: StandardSchema<Output, Input> | undefined;
+  /** Messages with the same key are handled one after the other, in the order they were committed. Default: no key. */
+  readonly key?: ((payload: Input) => string) | undefined;
+  /** What the message is about, for readers and foreign consumers. */
+  readonly aggregate?: ((payload: Input) => { readonly type: string; readonly id: string }) | undefined;
+  /**
+   * `'strict'`: senders of one key queue behind each other until they commit, so that overlapping transactions have an
+   * order too. Default `'commit'`: order of commits of sends that did not overlap.
+   */
+  readonly order?: 'commit' | 'strict' | undefined;
+}
+
+/**
+ * A kind of message: its type, and how its payload is checked and keyed. Made once, shared by senders and handlers. What a
+ * sender passes (`Input`) is stored; what the schema makes of it (`Output`) is what a handler gets.
+ */
+export interface EventDefinition<Input, Output = Input> {
+  readonly type: string;
+  readonly schema: StandardSchema<Output, Input> | undefined;
+  readonly key: ((payload: Input) => string) | undefined;
+  readonly aggregate: ((payload: Input) => { readonly type: string; readonly id: string }) | undefined;
+  readonly order: 'commit' | 'strict';
+}
+
+/** Long enough for any name, short enough for every broker's topic and header. */
+const TYPE = /^[a-z0-9][a-z0-9._:/-]{0,199}$/i;
+
+const FIELDS: readonly (keyof EventOptions<unknown, unknown>)[] = ['schema', 'key', 'aggregate', 'order'];
+
+/** Declares a kind of message: `event('order.placed', { schema: Order, key: (order) => order.orderId })`. */
+export function event<Input = unknown, Output = Input>(
+  type: string,
+  options: EventOptions<Input, Output> = {},
+): EventDefinition<Input, Output> {
+  const check = new OptionCheck('event()');
+  if (typeof type !== 'string' || !TYPE.test(type)) {
+    check.refuse('type', type, "write letters, digits and . _ : / -, at most 200, for example 'order.placed'");
+  }
+  if (check.object('options', options, 'pass an object, or leave it out')) checkOptions(check, options);
+  check.done();
+  const { schema, key, aggregate, order = 'commit' } = options;
+  if (order === 'strict' && key === undefined) {
+    check.refuse('order', order, "give the event a key: 'strict' is an order within a key");
+    check.done();
+  }
+  return Object.freeze({ type, schema, key, aggregate, order });
+}
+
+function checkOptions<Input, Output>(check: OptionCheck, options: EventOptions<Input, Output>): void {
+  check.known(options, FIELDS);
+  const { schema, order } = options;
+  if (schema !== undefined && typeof schema?.['~standard']?.validate !== 'function') {
+    check.refuse('schema', schema, 'pass a Standard Schema: zod, valibot and arktype schemas fit as they are');
+  }
+  for (const name of ['key', 'aggregate'] as const) {
+    if (options[name] !== undefined && typeof options[name] !== 'function') {
+      check.refuse(name, options[name], 'pass a function of the payload');
+    }
+  }
+  if (order !== undefined) check.word('order', order, ['commit', 'strict']);
+}

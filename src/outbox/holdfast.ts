@@ -1,0 +1,166 @@
+import { OptionCheck } from '../kernel/check-options.ts';
+import { activeSpan, traceparentOf } from '../system/active-span.ts';
+import { newId } from '../system/new-id.ts';
+import type { EventDefinition } from './event.ts';
+import type { NewMessage, OutboxStore, SendResult } from './new-message.ts';
+import { serializePayload } from './payload.ts';
+
+/** What `holdfast` takes. */
+export interface HoldfastOptions<Tx> {
+  /** The name of this service: the `source` of what it sends, and what its dead letters are listed under. */
+  readonly service: string;
+  readonly store: OutboxStore<Tx>;
+  /** The generation of this deployment, for services that pin messages to one. Default: none. */
+  readonly generation?: number | undefined;
+}
+
+/** What may be said about one message besides its payload. */
+export interface SendOptions {
+  /** A second message with the same key is not stored again; the answer then is `duplicate`. At most 255 characters. */
+  readonly idempotencyKey?: string | undefined;
+  /** Not before this time. Its place in line is then its due time. Default: at once. */
+  readonly deliverAt?: Date | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Whom the message is for, where that is one service. */
+  readonly target?: string | undefined;
+  /** Shared by everything one action causes. Default: this message's id. */
+  readonly correlationId?: string | undefined;
+  /** The id of what caused this message. */
+  readonly causationId?: string | undefined;
+  readonly tracestate?: string | undefined;
+}
+
+/** One message of a `sendAll`, made by `outgoing`. */
+export interface Outgoing {
+  /** The message as this sender sends it; refuses what cannot be stored. */
+  readonly toMessage: (sender: Sender) => Promise<NewMessage>;
+}
+
+type Sender = Pick<HoldfastOptions<never>, 'service' | 'generation'>;
+
+/** Holdfast in one service. */
+export interface Holdfast<Tx> {
+  /**
+   * Writes a message in the caller's transaction: it leaves with the commit, or not at all. Throws `PAYLOAD_INVALID` or
+   * `PAYLOAD_TOO_LARGE` before anything is written, so the transaction stays usable.
+   */
+  send<Input, Output>(
+    tx: Tx,
+    event: EventDefinition<Input, Output>,
+    payload: Input,
+    options?: SendOptions,
+  ): Promise<SendResult>;
+  /** Many messages in one statement; the answers are in their order. Make them with `outgoing`. */
+  sendAll(tx: Tx, messages: readonly Outgoing[]): Promise<readonly SendResult[]>;
+}
+
+const MAX_KEY_LENGTH = 255;
+
+/** Ties a service to its store. It starts nothing: sending needs no running part. */
+export function holdfast<Tx>(options: HoldfastOptions<Tx>): Holdfast<Tx> {
+  const check = new OptionCheck('holdfast()');
+  if (check.object('options', options, "pass { service: 'orders', store: postgres() }")) {
+    check.known(options, ['service', 'store', 'generation']);
+    const { service, store, generation } = options;
+    if (typeof service !== 'string' || service === '')
+      check.refuse('service', service, "name it, for example 'orders'");
+    if (typeof store?.append !== 'function') check.refuse('store', store, 'pass a store, for example postgres()');
+    if (generation !== undefined) {
+      check.number('generation', generation, { min: 0, integer: true, write: 'write a whole number, or leave it out' });
+    }
+  }
+  check.done();
+  const { store } = options;
+  const sendAll = async (tx: Tx, messages: readonly Outgoing[]): Promise<readonly SendResult[]> => {
+    const made: NewMessage[] = [];
+    // One after the other: a schema may be async, and the first refusal must be the first message's.
+    for (const message of messages) made.push(await message.toMessage(options));
+    return made.length === 0 ? [] : store.append(tx, made);
+  };
+  return {
+    sendAll,
+    async send(tx, event, payload, sendOptions) {
+      const [result] = await sendAll(tx, [outgoing(event, payload, sendOptions)]);
+      if (!result) throw new TypeError('the store gave no answer for a message');
+      return result;
+    },
+  };
+}
+
+/** A message for `sendAll`, with its payload checked against its event by the compiler. */
+export function outgoing<Input, Output>(
+  event: EventDefinition<Input, Output>,
+  payload: Input,
+  options: SendOptions = {},
+): Outgoing {
+  return { toMessage: (sender) => toMessage(sender, event, payload, options) };
+}
+
+async function toMessage<Input, Output>(
+  { service, generation }: Sender,
+  event: EventDefinition<Input, Output>,
+  payload: Input,
+  options: SendOptions,
+): Promise<NewMessage> {
+  const text = await serializePayload(event, payload);
+  const key = event.key?.(payload);
+  checkSend(event.type, event.key ? { key } : {}, options);
+  const id = newId();
+  const aggregate = event.aggregate?.(payload);
+  const span = activeSpan();
+  return {
+    id,
+    type: event.type,
+    key,
+    payload: text,
+    idempotencyKey: options.idempotencyKey,
+    source: service,
+    target: options.target,
+    aggregateType: aggregate?.type,
+    aggregateId: aggregate?.id,
+    generation,
+    correlationId: options.correlationId ?? id,
+    causationId: options.causationId,
+    traceparent: span && traceparentOf(span),
+    tracestate: options.tracestate,
+    headers: options.headers,
+    deliverAt: options.deliverAt,
+    strict: event.order === 'strict',
+  };
+}
+
+function checkSend(type: string, keyed: { readonly key?: unknown }, options: SendOptions): void {
+  const { idempotencyKey, deliverAt, headers } = options;
+  const check = new OptionCheck(`send() of "${type}"`);
+  check.known(options, [
+    'idempotencyKey',
+    'deliverAt',
+    'headers',
+    'target',
+    'correlationId',
+    'causationId',
+    'tracestate',
+  ]);
+  if ('key' in keyed && !isText(keyed.key))
+    check.refuse('key', keyed.key, `give a string of 1 to ${MAX_KEY_LENGTH} characters`);
+  if (idempotencyKey !== undefined && !isText(idempotencyKey)) {
+    check.refuse('idempotencyKey', idempotencyKey, `write 1 to ${MAX_KEY_LENGTH} characters, or leave it out`);
+  }
+  if (deliverAt !== undefined && !(deliverAt instanceof Date && Number.isFinite(deliverAt.getTime()))) {
+    check.refuse('deliverAt', deliverAt, 'pass a valid Date, or leave it out');
+  }
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    if (typeof value !== 'string' || value.includes('\u0000')) check.refuse(`headers.${name}`, value, 'write text');
+  }
+  check.done();
+}
+
+function isText(value: unknown): boolean {
+  return (
+    typeof value === 'string' &&
+    value.length > 0 &&
+    value.length <= MAX_KEY_LENGTH &&
+    value.isWellFormed() &&
+    !value.includes('\u0000')
+  );
+}

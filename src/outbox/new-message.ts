@@ -1,0 +1,34 @@
+/** A message as a sender hands it to a store: complete, checked, not yet written. */
+export interface NewMessage {
+  readonly id: string;
+  readonly type: string;
+  readonly key: string | undefined;
+  /** JSON text. */
+  readonly payload: string;
+  /** Given by the sender: a second message with it is not stored. Without one the id serves, and nothing is compared. */
+  readonly idempotencyKey: string | undefined;
+  readonly source: string;
+  readonly target: string | undefined;
+  readonly aggregateType: string | undefined;
+  readonly aggregateId: string | undefined;
+  readonly generation: number | undefined;
+  readonly correlationId: string | undefined;
+  readonly causationId: string | undefined;
+  readonly traceparent: string | undefined;
+  readonly tracestate: string | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly deliverAt: Date | undefined;
+  /** Senders of the same key queue behind each other until they commit. */
+  readonly strict: boolean;
+}
+
+/** What became of one message: stored with the transaction, or known already under its idempotency key. */
+export type SendResult =
+  | { readonly kind: 'stored'; readonly id: string }
+  | { readonly kind: 'duplicate'; readonly id: string };
+
+/** Where messages are written in the caller's own transaction. One for each database; `Tx` is what its clients call one. */
+export interface OutboxStore<Tx> {
+  /** Writes all messages, or none when it throws. The answers are in the order of the messages. */
+  append(tx: Tx, messages: readonly NewMessage[]): Promise<readonly SendResult[]>;
+}

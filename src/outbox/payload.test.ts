@@ -1,0 +1,81 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { isHoldfastError } from '../kernel/error.ts';
+import { event } from './event.ts';
+import { MAX_PAYLOAD_BYTES, serializePayload } from './payload.ts';
+
+const plain = event('order.placed');
+
+async function problemOf(payload: unknown): Promise<string> {
+  const error: unknown = await serializePayload(plain, payload).catch((thrown: unknown) => thrown);
+  if (!isHoldfastError(error, 'PAYLOAD_INVALID')) throw new Error(`not refused: ${String(error)}`);
+  return error.details.problem;
+}
+
+describe('a payload', () => {
+  test('is stored as the JSON that was sent, not as what the schema makes of it', async () => {
+    const dated = event('x', { schema: z.object({ at: z.string().transform((text) => new Date(text)) }) });
+    expect(await serializePayload(dated, { at: '2026-01-01' })).toBe('{"at":"2026-01-01"}');
+  });
+
+  test('that does not fit its schema is refused, with the place and not the value', async () => {
+    const order = event('order.placed', { schema: z.object({ lines: z.array(z.object({ price: z.number() })) }) });
+    const bad = { lines: [{ price: 1 }, { price: 'secret' }] } as never;
+    const error: unknown = await serializePayload(order, bad).catch((thrown: unknown) => thrown);
+    if (!isHoldfastError(error, 'PAYLOAD_INVALID')) throw error;
+    expect(error.details.problem).toContain('payload.lines.1.price');
+    expect(error.message).not.toContain('secret');
+  });
+
+  test.each([
+    ['nothing at all', undefined, 'payload is undefined'],
+    ['a bigint', { n: 1n }, 'payload.n is a bigint'],
+    ['a function', { f: () => 1 }, 'payload.f is a function'],
+    ['NaN, which JSON turns into null', { n: [1, Number.NaN] }, 'payload.n.1 is NaN'],
+    ['an infinite number', { n: Infinity }, 'payload.n is Infinity'],
+    ['a NUL character', { text: 'a\u0000b' }, 'payload.text holds a NUL'],
+    ['a NUL in a name', { 'a\u0000': 1 }, 'a name in payload holds a NUL'],
+    ['half a surrogate pair', { text: '\ud83d' }, 'payload.text holds half'],
+    ['a hole in a list', { list: [1, undefined] }, 'payload.list.1 is undefined'],
+  ])('with %s is refused', async (_name, payload, problem) => {
+    expect(await problemOf(payload)).toContain(problem);
+  });
+
+  test('that goes in a circle is refused', async () => {
+    const round: { self?: unknown } = {};
+    round.self = round;
+    expect(await problemOf(round)).toContain('in a circle');
+  });
+
+  test('larger than a megabyte as bytes is refused', async () => {
+    await expect(serializePayload(plain, 'é'.repeat(MAX_PAYLOAD_BYTES / 2))).rejects.toMatchObject({
+      code: 'PAYLOAD_TOO_LARGE',
+    });
+    expect(await serializePayload(plain, 'é'.repeat(MAX_PAYLOAD_BYTES / 2 - 1))).toHaveLength(
+      MAX_PAYLOAD_BYTES / 2 + 1,
+    );
+  });
+
+  test('a field that is undefined is left out, as JSON does; dates are their text', async () => {
+    expect(await serializePayload(plain, { a: undefined, at: new Date(0) })).toBe('{"at":"1970-01-01T00:00:00.000Z"}');
+  });
+
+  test('of any JSON is taken or refused, and what is taken comes back equal', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.jsonValue({ stringUnit: 'binary' }), async (value) => {
+        const text = await serializePayload(plain, value).catch(() => undefined);
+        if (text !== undefined) expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+  });
+});
+
+describe('event', () => {
+  test('refuses what cannot be one, all named', () => {
+    const make = (): unknown =>
+      event('order placed', { schema: {}, key: 'id', order: 'sometimes', retries: 1 } as never);
+    expect(make).toThrow(/type is.*retries is not an option.*schema is.*key is.*order is/);
+    expect(() => event('a', { order: 'strict' })).toThrow('give the event a key');
+  });
+});

@@ -1,0 +1,97 @@
+import { OptionCheck } from '../kernel/check-options.ts';
+import { HoldfastError } from '../kernel/error.ts';
+import { MIGRATIONS } from './migrations.ts';
+import { quotedSchema } from './schema-name.ts';
+import { type SqlConnection, sqlRunner, type SqlRunner } from './sql-runner.ts';
+
+/** What `migrate` takes. Every field may be left out. */
+export interface MigrateOptions {
+  /** Default `holdfast`. */
+  readonly schema?: string | undefined;
+  /** How long to wait for a lock before giving up, so that a long query cannot queue everybody behind us. Default 5,000. */
+  readonly lockTimeoutMs?: number | undefined;
+}
+
+/** What a migration did. */
+export interface MigrateResult {
+  readonly from: number;
+  readonly to: number;
+  /** The names of the steps that were applied, in order. */
+  readonly applied: readonly string[];
+}
+
+/**
+ * Brings the schema up to date: all missing steps in one transaction, or none. Two at once wait for each other and the
+ * second finds nothing to do. Takes a connection of its own (a pg client, a reserved postgres.js connection, PGlite), not a
+ * pool and not a transaction. Never called by the library itself.
+ */
+export async function migrate(connection: SqlConnection, options: MigrateOptions = {}): Promise<MigrateResult> {
+  const check = new OptionCheck('migrate()');
+  const { lockTimeoutMs = 5_000 } = options;
+  check.known(options, ['schema', 'lockTimeoutMs']);
+  check.number('lockTimeoutMs', lockTimeoutMs, { min: 1, integer: true, write: 'write whole milliseconds from 1' });
+  check.done();
+  const schema = quotedSchema('migrate()', options.schema);
+  const sql = sqlRunner(connection);
+  if (!isConnectionOfItsOwn(sql)) {
+    check.refuse(
+      'connection',
+      connection,
+      'pass a connection of its own: a pg client, sql.reserve() or a PGlite database',
+    );
+    check.done();
+  }
+  await sql.query('begin');
+  try {
+    await sql.query(`set local lock_timeout = ${lockTimeoutMs}`);
+    const result = await applyMissing(sql, schema);
+    await sql.query('commit');
+    return result;
+  } catch (error) {
+    await sql.query('rollback').catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Pools spread `begin` and `commit` over connections, and the caller's transaction is not ours to commit. */
+function isConnectionOfItsOwn({ kind, inTransaction }: SqlRunner): boolean {
+  if (kind === 'pg' || kind === 'pglite') return inTransaction !== true;
+  return kind === 'postgres.js' && inTransaction === 'unknown';
+}
+
+/** The statements of all steps as one script, for people who run migrations with a tool of their own. */
+export function migrationScript(options: Pick<MigrateOptions, 'schema'> = {}): string {
+  const schema = quotedSchema('migrationScript()', options.schema);
+  const steps = MIGRATIONS.flatMap(({ version, name, statements }) => [
+    ...statements(schema),
+    `insert into ${schema}.migration (version, name) values (${version}, '${name}')`,
+  ]);
+  return [`begin`, ...prepare(schema), ...steps, 'commit'].map((statement) => `${statement};\n`).join('');
+}
+
+async function applyMissing(sql: SqlRunner, schema: string): Promise<MigrateResult> {
+  for (const statement of prepare(schema)) await sql.query(statement);
+  const from = await versionOf(sql, schema);
+  const newest = MIGRATIONS.at(-1)?.version ?? 0;
+  if (from > newest) throw new HoldfastError('SCHEMA_TOO_NEW', { found: from, known: newest });
+  const missing = MIGRATIONS.filter(({ version }) => version > from);
+  for (const { version, name, statements } of missing) {
+    for (const statement of statements(schema)) await sql.query(statement);
+    await sql.query(`insert into ${schema}.migration (version, name) values (${version}, '${name}')`);
+  }
+  return { from, to: newest, applied: missing.map(({ name }) => name) };
+}
+
+/** The lock first: two that create the same schema at once fail even with `if not exists`. */
+function prepare(schema: string): readonly string[] {
+  return [
+    `select pg_advisory_xact_lock(hashtextextended('holdfast migrate ${schema}', 0))::text`,
+    `create schema if not exists ${schema}`,
+    `create table if not exists ${schema}.migration (version int primary key, name text not null, applied_at timestamptz not null default now())`,
+  ];
+}
+
+async function versionOf(sql: SqlRunner, schema: string): Promise<number> {
+  const [row] = await sql.query(`select coalesce(max(version), 0)::text as version from ${schema}.migration`);
+  return Number(row?.['version']);
+}
