@@ -45,8 +45,13 @@ function median(numbers: readonly number[]): number {
 /** A table of results with each one's ratio to the first: 2.0 means twice as dear. */
 export function printTable(title: string, results: readonly Result[]): void {
   const ours = results[0]?.nsPerCall ?? Number.NaN;
+  const rows = results.map(
+    ({ name, nsPerCall }) => [name, nsPerCall.toFixed(0), (nsPerCall / ours).toFixed(2)] as const,
+  );
+  const widthOf = (column: 0 | 1 | 2): number => Math.max(...rows.map((row) => row[column].length));
+  const [names, costs, ratios] = [widthOf(0), widthOf(1), widthOf(2)];
   console.log(`\n${title}`);
-  for (const { name, nsPerCall } of results) {
-    console.log(`  ${name.padEnd(44)} ${nsPerCall.toFixed(0).padStart(9)} ns   × ${(nsPerCall / ours).toFixed(2)}`);
+  for (const [name, ns, ratio] of rows) {
+    console.log(`  ${name.padEnd(names)}  ${ns.padStart(costs)} ns per call  × ${ratio.padStart(ratios)}`);
   }
 }

@@ -3,11 +3,23 @@ import { pathToFileURL } from 'node:url';
 import { buildIfStale } from './build.ts';
 import { ROOT } from './run-tool.ts';
 
-// npm start                          the chat example: a page over an overloaded provider
-// npm start -- terminal [options]    its terminal client, against a running one
+const HELP = `A chat whose model provider fails on purpose, to see what a retry looks like.
+
+  npm start                          the chat as a page; prints the address to open
+  npm start -- terminal [options]    the same chat in a terminal, against one that runs; --help lists the options
+  npm start -- --help                this text
+
+  PORT=8080                   which port the page is on; without it 3000, or the next one that is free
+  HOLDFAST_CHAT_SCALE=10      makes all waits ten times shorter
+`;
+
 const [part, ...rest] = process.argv.slice(2);
+if (part === '--help' || part === '-h' || part === 'help') {
+  process.stdout.write(HELP);
+  process.exit(0);
+}
 if (part !== undefined && part !== 'terminal') {
-  console.error(`npm start knows "terminal" and nothing else; "${part}" is not that.`);
+  console.error(`npm start knows "terminal" and "--help"; "${part}" is neither.`);
   process.exit(1);
 }
 const MAIN = join(ROOT, 'examples', 'agent-chat', part === 'terminal' ? 'terminal.ts' : 'main.ts');

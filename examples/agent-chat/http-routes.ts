@@ -7,7 +7,8 @@ import { findStaticFile } from './static-files.ts';
 
 /** What the page's provider panel reads and changes. */
 export interface Controls {
-  read(): object;
+  /** With the provider's requests of this conversation, or of all. */
+  read(conversationId: string | undefined): object;
   /** Changes the fields that are given; says what is wrong with them, or nothing. */
   change(fields: unknown): string | undefined;
 }
@@ -32,14 +33,20 @@ const ROUTES: readonly Route[] = [
   { method: 'GET', path: /^\/turns\/([\w-]+)$/, answer: followTurn },
   { method: 'POST', path: /^\/turns\/([\w-]+)\/cancel$/, answer: cancelTurn },
   { method: 'GET', path: /^\/conversations\/([\w-]+)$/, answer: readConversation },
-  { method: 'GET', path: /^\/provider$/, answer: ({ response, controls }) => sendJson(response, 200, controls.read()) },
+  { method: 'GET', path: /^\/provider$/, answer: readControls },
   { method: 'PUT', path: /^\/provider$/, answer: changeControls },
 ];
 
 /** Answers one HTTP request: a route of the chat, else a file of the page, else 404. */
 export async function answerHttp(exchange: Exchange): Promise<void> {
   const { request, response } = exchange;
-  const path = new URL(request.url ?? '/', 'http://localhost').pathname;
+  if (!isOwnHost(request.headers.host)) {
+    // A foreign name that was made to lead here must not let its page read the chat (DNS rebinding).
+    return sendProblem(response, 421, 'this chat answers to localhost, 127.0.0.1 and [::1] only');
+  }
+  const url = parseTarget(request);
+  if (url === undefined) return sendProblem(response, 400, 'the request target is not a path');
+  const path = url.pathname;
   const here = ROUTES.filter((route) => route.path.test(path));
   const route = here.find(({ method }) => method === request.method);
   if (route) return route.answer(exchange, route.path.exec(path)?.[1] ?? '');
@@ -102,7 +109,26 @@ async function changeControls({ request, response, controls }: Exchange): Promis
   if (!body.ok) return sendProblem(response, body.status, body.problem);
   const problem = controls.change(body.value);
   if (problem !== undefined) return sendProblem(response, 400, problem);
-  sendJson(response, 200, controls.read());
+  sendJson(response, 200, controls.read(conversationOf(request)));
+}
+
+function readControls({ request, response, controls }: Exchange): void {
+  sendJson(response, 200, controls.read(conversationOf(request)));
+}
+
+/** The conversation that `?conversation=` names. */
+function conversationOf(request: IncomingMessage): string | undefined {
+  return parseTarget(request)?.searchParams.get('conversation') ?? undefined;
+}
+
+/** Where the request goes; `undefined` for a target that is no address, such as `//`. */
+function parseTarget({ url = '/' }: IncomingMessage): URL | undefined {
+  return URL.parse(url, 'http://localhost') ?? undefined;
+}
+
+/** True for a name that only this machine itself goes by. */
+export function isOwnHost(host: string | undefined): boolean {
+  return /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i.test(host ?? '');
 }
 
 function sendJson(response: ServerResponse, status: number, value: object): void {

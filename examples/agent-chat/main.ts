@@ -1,3 +1,4 @@
+import { PortError, startOnPort } from './free-port.ts';
 import { startProvider } from './provider.ts';
 import { type ChatServer, startChatServer } from './server.ts';
 
@@ -5,10 +6,10 @@ const FIRST_PORT = 3_000;
 // Far enough for a machine full of dev servers, near enough to be found again.
 const PORTS_TO_TRY = 20;
 
-const speed = readNumber('HOLDFAST_CHAT_SCALE', 1, 100_000) ?? 1;
-const wanted = readNumber('PORT', 0, 65_535);
+const speed = readNumber('HOLDFAST_CHAT_SCALE', /^\d+(\.\d+)?$/, [1, 100_000], 'a number') ?? 1;
+const wanted = readNumber('PORT', /^\d+$/, [0, 65_535], 'a whole number');
 const provider = await startProvider();
-const server = await startOnFreePort(wanted ?? FIRST_PORT);
+const server = await start();
 
 console.log(`
   Agent chat with an overloaded provider
@@ -32,28 +33,32 @@ function stop(): void {
   );
 }
 
-/** Starts on the wanted port, or on the next free one, and says so. */
-async function startOnFreePort(first: number): Promise<ChatServer> {
-  const last = first === 0 ? 0 : Math.min(first + PORTS_TO_TRY, 65_535);
-  for (let port = first; port <= last; port++) {
-    try {
-      const started = await startChatServer({ provider, port, speed });
-      if (port !== first) console.log(`Port ${first} is taken; using ${port}.`);
-      return started;
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
-    }
+/** Takes the port that was asked for and no other; if none was, the first free one from 3000 on. */
+async function start(): Promise<ChatServer> {
+  try {
+    const { port, value } = await startOnPort(
+      { first: wanted ?? FIRST_PORT, tries: wanted === undefined ? PORTS_TO_TRY : 1 },
+      (candidate) => startChatServer({ provider, port: candidate, speed }),
+    );
+    if (wanted === undefined && port !== FIRST_PORT) console.log(`Port ${FIRST_PORT} is taken; using ${port}.`);
+    return value;
+  } catch (error) {
+    if (!(error instanceof PortError)) throw error;
+    console.error(`${error.message}; choose another with PORT=8080 npm start.`);
+    process.exit(1);
   }
-  console.error(`No free port from ${first} to ${last}; choose another with PORT=8080 npm start.`);
-  process.exit(1);
 }
 
-function readNumber(name: string, min: number, max: number): number | undefined {
+function readNumber(
+  name: string,
+  form: RegExp,
+  [min, max]: readonly [number, number],
+  kind: string,
+): number | undefined {
   const text = process.env[name];
   if (text === undefined || text === '') return undefined;
   const value = Number(text);
-  if (value >= min && value <= max) return value;
-  console.error(`${name} is "${text}"; write a number from ${min} to ${max}, or leave it out.`);
+  if (form.test(text) && value >= min && value <= max) return value;
+  console.error(`${name} is "${text}"; write ${kind} from ${min} to ${max}, or leave it out.`);
   process.exit(1);
 }

@@ -12,14 +12,19 @@ export interface ProviderPlan {
   /** How many requests of each turn fail, from the first on. */
   readonly failures: number;
   readonly fault: Fault;
-  /** The words of its errors. */
+  /** The words of its errors; empty for those that fit the fault, `OWN_WORDS`. A cut connection has none. */
   readonly message: string;
 }
 
-const DEFAULT_PLAN: ProviderPlan = {
-  failures: 2,
-  fault: 'overloaded',
-  message: 'The service is temporarily overloaded. Please retry.',
+const DEFAULT_PLAN: ProviderPlan = { failures: 2, fault: 'overloaded', message: '' };
+
+/** What the provider says with each fault when its plan has no words; empty where it says nothing at all. */
+export const OWN_WORDS: Readonly<Record<Fault, string>> = {
+  overloaded: 'The service is temporarily overloaded. Please retry.',
+  cut: '',
+  'error-event': 'The model is overloaded and stopped before its answer began. Please retry.',
+  'cut-mid-reply': '',
+  unauthorized: 'The API key is not valid. Check it in your settings.',
 };
 
 interface ChatMessage {
@@ -116,17 +121,18 @@ export async function startProvider(options: ProviderOptions = {}): Promise<Prov
 }
 
 async function failAs(plan: ProviderPlan, response: ServerResponse): Promise<void> {
+  const message = plan.message.trim() === '' ? OWN_WORDS[plan.fault] : plan.message;
   switch (plan.fault) {
     case 'overloaded':
-      return sendError(response, 429, 'overloaded_error', plan.message);
+      return sendError(response, 429, 'overloaded_error', message);
     case 'unauthorized':
-      return sendError(response, 401, 'authentication_error', plan.message);
+      return sendError(response, 401, 'authentication_error', message);
     case 'cut':
       response.destroy();
       return;
     case 'error-event':
       startStream(response);
-      response.end(`data: ${JSON.stringify({ error: { type: 'overloaded_error', message: plan.message } })}\n\n`);
+      response.end(`data: ${JSON.stringify({ error: { type: 'overloaded_error', message } })}\n\n`);
       return;
     case 'cut-mid-reply':
       await streamWords(response, 'This reply will not come to its', 40);

@@ -4,7 +4,7 @@ import { envelope, retryStrategy, type RetryStrategy } from 'holdfast';
 import { checkControls } from './client-input.ts';
 import { Conversations } from './conversations.ts';
 import { answerHttp, type Controls, sendProblem } from './http-routes.ts';
-import type { Provider } from './provider.ts';
+import { OWN_WORDS, type Provider } from './provider.ts';
 import { serveSockets } from './sockets.ts';
 import { policyAtSpeed } from './wait-policy.ts';
 
@@ -29,7 +29,7 @@ export async function startChatServer(options: ChatServerOptions): Promise<ChatS
   const settings = { speed: options.speed ?? 1 };
   const retry = options.retry ?? ((): RetryStrategy => retryStrategy(policyAtSpeed(settings.speed)));
   const conversations = new Conversations(options.provider, retry);
-  const controls = controlsOf(options.provider, settings);
+  const controls = controlsOf(options.provider, settings, conversations);
   const server = createServer((request, response) => {
     answerHttp({ request, response, conversations, controls }).catch((error: unknown) => {
       console.error(error);
@@ -58,17 +58,17 @@ export async function startChatServer(options: ChatServerOptions): Promise<ChatS
   };
 }
 
-function controlsOf(provider: Provider, settings: { speed: number }): Controls {
+function controlsOf(provider: Provider, settings: { speed: number }, conversations: Conversations): Controls {
   return {
-    read: () => ({
+    read: (conversationId) => ({
       ...provider.plan,
+      ownWords: OWN_WORDS,
       speed: settings.speed,
       waitsMs: envelope(policyAtSpeed(settings.speed)).waits.map((wait) => wait.delayMs),
-      requests: provider.requests.slice(-12).map(({ number, answer, body }) => ({
-        number,
-        answer,
-        roles: body.messages.map((message) => message.role),
-      })),
+      requests: provider.requests
+        .filter(({ turnId }) => !conversationId || conversations.findTurn(turnId)?.conversationId === conversationId)
+        .slice(-12)
+        .map(({ number, answer, body }) => ({ number, answer, roles: body.messages.map((message) => message.role) })),
     }),
     change(fields) {
       const checked = checkControls(fields, provider.plan, settings.speed);

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { checkQuestion, isId } from './client-input.ts';
 import type { Conversations } from './conversations.ts';
+import { isOwnHost } from './http-routes.ts';
 import type { Turn } from './live-turn.ts';
 
 const PING_EVERY_MS = 30_000;
@@ -16,6 +17,7 @@ export function serveSockets(server: Server, conversations: Conversations): { cl
   const silent = new WeakSet<WebSocket>();
 
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (!isOwnHost(request.headers.host)) return refuse(socket, '421 Misdirected Request');
     if (request.url !== '/socket') return refuse(socket, '404 Not Found');
     if (!isSameOrigin(request)) return refuse(socket, '403 Forbidden');
     sockets.handleUpgrade(request, socket, head, (client) => {

@@ -3,7 +3,8 @@ import { createInterface } from 'node:readline/promises';
 import { parseArgs, styleText } from 'node:util';
 import { terminalRetryNotice } from 'holdfast/retry-notice';
 import { type ChatEvent, openChat } from './page/chat-client.js';
-import type { TurnOutcome } from './turn-event.ts';
+import { failureWords } from './page/failure-words.js';
+import type { TurnFailure, TurnOutcome } from './turn-event.ts';
 
 const HELP = `Talk to the agent chat from a terminal.
 
@@ -98,8 +99,7 @@ function show(event: ChatEvent): void {
       process.stdout.write(printable(event.text));
       return;
     case 'error':
-      say('red', `No answer${event.code === undefined ? '' : ` (${event.code})`}: ${printable(event.message)}`);
-      return;
+      return sayFailure(event);
     case 'turn-end':
       if (event.outcome === 'aborted') say('dim', 'Cancelled. The provider is not asked again.');
       else if (agentSpeaks) process.stdout.write('\n');
@@ -123,6 +123,12 @@ function say(style: 'red' | 'dim', text: string): void {
   notice.clear();
   console.log(`${agentSpeaks ? '\n' : ''}${styleText(style, text)}`);
   agentSpeaks = false;
+}
+
+function sayFailure(failure: TurnFailure): void {
+  const { title, text, detail } = failureWords(failure);
+  say('red', `${title}: ${printable(text)}`);
+  if (detail !== undefined) console.log(styleText('dim', printable(detail)));
 }
 
 /** Without control codes: what a provider says must not steer the terminal. */

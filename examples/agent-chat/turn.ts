@@ -2,7 +2,7 @@ import type { RetryStrategy } from 'holdfast';
 import { isRetryStreamEvent, openaiChat, retryStream } from 'holdfast/stream';
 import OpenAI from 'openai';
 import type { LiveTurn } from './live-turn.ts';
-import type { HistoryEntry, TurnOutcome } from './turn-event.ts';
+import type { HistoryEntry, TurnFailure, TurnOutcome } from './turn-event.ts';
 
 export interface TurnInput {
   readonly turn: LiveTurn;
@@ -23,10 +23,16 @@ export async function answerTurn(input: TurnInput): Promise<TurnOutcome> {
   const { turn, keep } = input;
   const of = { conversationId: turn.conversationId, turnId: turn.id };
   let answer = '';
+  let retries = 0;
+  let waitedMs = 0;
   try {
     for await (const chunk of answerStream(input)) {
       if (isRetryStreamEvent(chunk)) {
         turn.emit(chunk);
+        if (chunk.type === 'provider-retry') {
+          retries += 1;
+          waitedMs += chunk.delayMs;
+        }
         continue;
       }
       const text = chunk.choices[0]?.delta.content ?? '';
@@ -43,7 +49,7 @@ export async function answerTurn(input: TurnInput): Promise<TurnOutcome> {
       keep({ turnId: turn.id, role: 'aborted' });
       return 'aborted';
     }
-    const failure = describe(error);
+    const failure: TurnFailure = { ...describe(error), cutOff: answer !== '', retries, waitedMs };
     keep({ turnId: turn.id, role: 'error', ...failure });
     turn.emit({ type: 'error', ...of, ...failure });
     return 'failed';

@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { type OutgoingHttpHeaders, request } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { findStaticFile } from '../../examples/agent-chat/static-files.ts';
@@ -101,6 +101,39 @@ describe('the chat server', () => {
     expect(await statusOfRawPath(chat, path)).toBe(404);
   });
 
+  test.each(['//', 'http://', 'http://['])('answers the request target %s with 400', async (path) => {
+    const chat = await startChat([5]);
+    expect(await statusOfRawPath(chat, path)).toBe(400);
+  });
+
+  test.each(['evil.example', 'localhost.evil.example:80', '127.0.0.1.evil.example', 'evil@localhost'])(
+    'does not answer to the name "%s", which another site may have made lead here',
+    async (host) => {
+      const chat = await startChat([5]);
+      expect(await statusOfRawPath(chat, '/provider', { host })).toBe(421);
+      const socket = new WebSocket(`${chat.url.replace('http', 'ws')}/socket`, { headers: { host } });
+      const refused = await new Promise((resolve) => socket.once('error', resolve));
+      expect(String(refused)).toContain('421');
+    },
+  );
+
+  test.each(['localhost', 'LOCALHOST:1', '127.0.0.1:3000', '[::1]:3000'])('answers to the name %s', async (host) => {
+    const chat = await startChat([5]);
+    expect(await statusOfRawPath(chat, '/provider', { host })).toBe(200);
+  });
+
+  test('tells the requests of one conversation apart from all others', async () => {
+    const chat = await startChat([5]);
+    const client = await connect('ws', chat);
+    client.ask('hello');
+    await client.next('turn-end');
+    const seen = async (query: string): Promise<unknown[]> =>
+      ((await (await fetch(`${chat.url}/provider${query}`)).json()) as { requests: unknown[] }).requests;
+    expect(await seen(`?conversation=${chat.conversationId}`)).toHaveLength(2);
+    expect(await seen('?conversation=other')).toEqual([]);
+    expect(await seen('')).toHaveLength(2);
+  });
+
   test('serves nothing outside its page and the package, even if a path with dots came through', async () => {
     expect(await findStaticFile('/chat.js')).toBeDefined();
     expect(await findStaticFile('/../page/chat.js')).toBeDefined();
@@ -128,10 +161,10 @@ describe('the chat server', () => {
 });
 
 /** Asks for the path as it is written: fetch would tidy it up first. */
-function statusOfRawPath(chat: Chat, path: string): Promise<number | undefined> {
+function statusOfRawPath(chat: Chat, path: string, headers: OutgoingHttpHeaders = {}): Promise<number | undefined> {
   const { hostname, port } = new URL(chat.url);
   return new Promise((resolve, reject) => {
-    request({ hostname, port, path }, (response) => {
+    request({ hostname, port, path, headers }, (response) => {
       response.resume();
       resolve(response.statusCode);
     })

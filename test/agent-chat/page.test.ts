@@ -2,6 +2,7 @@ import type { Locator } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { needs } from '../support/needs.ts';
 import { readHistory, startChat } from './chat.ts';
+import { connect } from './raw-client.ts';
 import { ask, noticeOf, openChatPage, sharedBrowser } from './open-page.ts';
 
 const test = needs('chromium');
@@ -18,7 +19,8 @@ describe.each(['ws', 'lines'] as const)('the chat page over %s', (transport) => 
     await ask(page, 'hello');
     const notice = noticeOf(page);
     await notice.box.waitFor();
-    expect(await notice.message.textContent()).toContain('The service is temporarily overloaded. Please retry.');
+    // The client's message begins with the code, which is shown beside it and not twice.
+    expect(await notice.message.textContent()).toBe('The service is temporarily overloaded. Please retry.');
     expect(await notice.box.getByText('HTTP 429', { exact: true }).isVisible()).toBe(true);
     const hue = await hueOf(notice.box);
     expect(hue).toBeGreaterThan(40);
@@ -71,9 +73,9 @@ describe.each(['ws', 'lines'] as const)('the chat page over %s', (transport) => 
     const chat = await startChat([10], { failures: 99 });
     const page = await openChatPage(await browser(chromium.url), chat, { transport });
     await ask(page, 'hello');
-    const error = page.getByRole('listitem').filter({ hasText: 'No answer (HTTP 429)' });
+    const error = page.getByRole('listitem').filter({ hasText: 'Gave up after 1 retry and 0 s of waiting' });
     await error.waitFor();
-    expect(await error.textContent()).toContain('temporarily overloaded');
+    expect(await error.textContent()).toContain('HTTP 429: The service is temporarily overloaded.');
     expect(await noticeOf(page).box.count()).toBe(0);
     await page.reload();
     await error.waitFor();
@@ -97,6 +99,63 @@ describe.each(['ws', 'lines'] as const)('the chat page over %s', (transport) => 
 });
 
 describe('the chat page', () => {
+  test('says "Answer cut off" below an answer that broke off, and can ask again [S2.3]', async ({ chromium }) => {
+    const chat = await startChat([LONG_MS], { failures: 1, fault: 'cut-mid-reply' });
+    const page = await openChatPage(await browser(chromium.url), chat);
+    await ask(page, 'hello');
+    await page.getByText('Answer cut off').waitFor();
+    await page.getByText('This reply will not come to its', { exact: false }).waitFor();
+    expect(await page.getByText('No answer').count()).toBe(0);
+
+    chat.provider.plan = { ...chat.provider.plan, failures: 0 };
+    await page.getByLabel('Your message').fill('a draft');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('You said “hello”').waitFor();
+    expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+    expect(await page.getByLabel('Your message').inputValue()).toBe('a draft');
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('text');
+    expect((await readHistory(chat)).map((entry) => entry.role).slice(0, 4)).toEqual([
+      'user',
+      'assistant',
+      'error',
+      'user',
+    ]);
+  });
+
+  test('does not say that it saved what it refused, and shows the words of each fault', async ({ chromium }) => {
+    const chat = await startChat([10], { message: '' });
+    const page = await openChatPage(await browser(chromium.url), chat);
+    const failures = page.getByLabel('Requests of each turn that fail');
+    const state = page.locator('#controls-state');
+    const words = page.getByLabel('What it says then');
+    await failures.fill('3');
+    await failures.press('Tab');
+    await expect.poll(() => state.textContent()).toBe('Saved');
+    await failures.fill('1000');
+    await failures.press('Tab');
+    await expect.poll(() => state.textContent()).toMatch(/^Not saved: .*99/);
+    expect(chat.provider.plan.failures).toBe(3);
+
+    await failures.fill('1');
+    await page.getByLabel('401 key refused').check();
+    await expect.poll(() => words.getAttribute('placeholder')).toContain('API key is not valid');
+    await page.getByLabel('Connection cut').check();
+    await expect.poll(() => words.isDisabled()).toBe(true);
+    await expect.poll(() => chat.provider.plan).toEqual({ failures: 1, fault: 'cut', message: '' });
+  });
+
+  test('lists the requests of its own conversation only', async ({ chromium }) => {
+    const chat = await startChat([10]);
+    const other = await connect('ws', chat, 'other');
+    other.ask('hello');
+    await other.next('turn-end');
+    const page = await openChatPage(await browser(chromium.url), chat);
+    await page.getByText('None yet.').waitFor();
+    await ask(page, 'hello');
+    await page.locator('#requests').getByText('streamed').waitFor();
+    expect(await page.locator('#requests li').count()).toBe(2);
+  });
+
   test('shows a hostile message as the text it is [S2.5]', async ({ chromium }) => {
     const chat = await startChat([LONG_MS], { message: HOSTILE });
     const page = await openChatPage(await browser(chromium.url), chat);

@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { startOnPort } from '../../examples/agent-chat/free-port.ts';
 import { connect } from './raw-client.ts';
 import { type Program, run } from './process.ts';
 
@@ -12,6 +13,44 @@ async function started(
   const output = await program.until(URL_LINE);
   return { program, output, url: URL_LINE.exec(output)?.[1] ?? '' };
 }
+
+/** A port that somebody else has. */
+async function takenPort(): Promise<number> {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void other.close());
+  return (other.address() as AddressInfo).port;
+}
+
+test('without PORT the next free one is searched for', async () => {
+  const first = await takenPort();
+  const tried: number[] = [];
+  const { port, value } = await startOnPort({ first, tries: 20 }, async (candidate) => {
+    tried.push(candidate);
+    const server = createServer();
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject).listen(candidate, '127.0.0.1', resolve);
+    });
+    return server;
+  });
+  onTestFinished(() => void value.close());
+  expect(tried[0]).toBe(first);
+  expect(port).toBe(tried.at(-1));
+  expect(port).toBeGreaterThan(first);
+});
+
+test.each(['--help', '-h', 'help'])('npm start -- %s tells what there is', async (argument) => {
+  const program = run('../../scripts/start.ts', [argument]);
+  expect(await program.ended).toBe(0);
+  expect(program.output()).toContain('npm start -- terminal');
+  expect(program.output()).toContain('PORT=8080');
+});
+
+test('npm start refuses what it does not know', async () => {
+  const program = run('../../scripts/start.ts', ['--prot']);
+  expect(await program.ended).toBe(1);
+  expect(program.output()).toContain('"--prot" is neither');
+});
 
 describe('what npm start runs', () => {
   test.each(['SIGINT', 'SIGTERM'] as const)(
@@ -51,18 +90,17 @@ describe('what npm start runs', () => {
     expect(await program.ended).toBe(0);
   });
 
-  test('takes the next free port when the wanted one is taken, and says so', async () => {
-    const other = createServer();
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void other.close());
-    const { port } = other.address() as AddressInfo;
-    const { output, url } = await started({ PORT: String(port) });
-    expect(output).toContain(`Port ${port} is taken; using`);
-    expect((await fetch(url)).status).toBe(200);
+  test('takes the port that PORT names or none: when that is taken it says so and ends', async () => {
+    const port = await takenPort();
+    const program = run('main.ts', [], { PORT: String(port) });
+    expect(await program.ended).toBe(1);
+    expect(program.output()).toBe(`Port ${port} is taken; choose another with PORT=8080 npm start.\n`);
   });
 
   test.each([
-    [{ PORT: 'web' }, /PORT is "web"; write a number from 0 to 65535/],
+    [{ PORT: 'web' }, /PORT is "web"; write a whole number from 0 to 65535/],
+    [{ PORT: '3000.5' }, /^PORT is "3000.5"; write a whole number from 0 to 65535, or leave it out.\n$/],
+    [{ PORT: '65536' }, /PORT is "65536"/],
     [{ HOLDFAST_CHAT_SCALE: '0' }, /HOLDFAST_CHAT_SCALE is "0"/],
   ])('refuses %j with what to write instead', async (env, text) => {
     const program = run('main.ts', [], env);

@@ -45,7 +45,7 @@ describe.each(['ws', 'lines'] as const)('the terminal client over %s', (transpor
     const client = run('terminal.ts', ['--url', chat.url, '--transport', transport]);
     client.child.stdin?.end('hello\n');
     expect(await client.ended).toBe(0);
-    expect(client.output()).toMatch(/No answer \(429\): .*temporarily overloaded/);
+    expect(client.output()).toMatch(/Gave up after 1 retry and 0 s of waiting: HTTP 429: .*temporarily overloaded/);
   });
 });
 

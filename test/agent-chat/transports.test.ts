@@ -19,7 +19,7 @@ describe.each(['ws', 'lines'] as const)('a turn over %s', (transport) => {
         turnId: expect.any(String),
         attempt: 0,
         delayMs: 20,
-        message: expect.stringContaining('The service is temporarily overloaded. Please retry.'),
+        message: '429 The service is temporarily overloaded. Please retry.',
         code: '429',
       }),
       expect.objectContaining({ attempt: 1, delayMs: 40 }),
@@ -104,6 +104,30 @@ describe.each(['ws', 'lines'] as const)('a turn over %s', (transport) => {
     expect(await client.next('turn-end')).toMatchObject({ outcome: 'failed' });
     expect(client.events.some((event) => event.type === 'provider-retry')).toBe(false);
     expect(chat.provider.requests).toHaveLength(1);
+  });
+
+  test('says of a failure how often and how long it was tried, and whether a part of the answer had come [S2.3]', async () => {
+    const chat = await startChat([20, 40], { failures: 9 });
+    const client = await connect(transport, chat);
+    client.ask('hello');
+    const spent = { type: 'error', retries: 2, waitedMs: 60, cutOff: false };
+    expect(await client.next('error')).toMatchObject(spent);
+    await client.next('turn-end');
+    chat.provider.plan = { failures: 1, fault: 'cut-mid-reply', message: '' };
+    const seen = client.events.length;
+    client.ask('hello again');
+    expect(await client.next('error', seen)).toMatchObject({ retries: 0, waitedMs: 0, cutOff: true });
+  });
+
+  test.each([
+    ['overloaded', 'temporarily overloaded'],
+    ['error-event', 'stopped before its answer began'],
+    ['unauthorized', 'API key is not valid'],
+  ] as const)('has words of its own for the fault "%s" unless it is given some', async (fault, words) => {
+    const chat = await startChat([5], { failures: 9, fault, message: '' });
+    const client = await connect(transport, chat);
+    client.ask('hello');
+    expect((await client.next('error'))['message']).toContain(words);
   });
 
   test('goes on when its client hangs up, and tells one who comes back what is left of the wait [S2.2]', async () => {

@@ -20,8 +20,16 @@ const panel = new ProviderPanel({
   requests: $('requests'),
   none: $('no-requests'),
   forecast: $('forecast'),
+  conversationId: () => place.get('c') ?? '',
 });
-const transcript = new Transcript({ list: $('transcript'), noticePlace: $('notice-place'), scroll: $('scroll') });
+const transcript = new Transcript({
+  list: $('transcript'),
+  noticePlace: $('notice-place'),
+  scroll: $('scroll'),
+  onTryAgain(question) {
+    if (ask(question)) text.focus();
+  },
+});
 
 /** @type {ChatClient} */
 let chat;
@@ -68,8 +76,12 @@ function drawComposer() {
 
 /** @param {string} question */
 function ask(question) {
-  if (question.trim() === '' || runningTurn !== undefined || !connected) return;
-  if (chat.ask(question)) text.value = '';
+  if (question.trim() === '' || runningTurn !== undefined || !connected) return false;
+  return chat.ask(question);
+}
+
+function askWhatIsWritten() {
+  if (ask(text.value)) text.value = '';
   drawComposer();
 }
 
@@ -81,13 +93,13 @@ function cancel() {
 
 $('composer').addEventListener('submit', (event) => {
   event.preventDefault();
-  ask(text.value);
+  askWhatIsWritten();
 });
 text.addEventListener('input', drawComposer);
 text.addEventListener('keydown', (event) => {
   if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
   event.preventDefault();
-  ask(text.value);
+  askWhatIsWritten();
 });
 document.addEventListener('keydown', (event) => {
   if (event.key !== 'Escape') return;

@@ -1,12 +1,13 @@
 // @ts-check
 import { formatDuration } from 'holdfast/retry-notice';
+import { retriesAndWaiting } from './failure-words.js';
 
 /**
- * @typedef {{ failures: number, fault: string, message: string, speed: number, waitsMs: number[],
+ * @typedef {{ failures: number, fault: string, message: string, ownWords: Record<string, string>, speed: number, waitsMs: number[],
  *   requests: { number: number, answer: string, roles: string[] }[] }} Controls
  */
 
-/** @typedef {{ form: HTMLFormElement, plan: HTMLElement, state: HTMLElement, requests: HTMLElement, none: HTMLElement, forecast: HTMLElement }} Places */
+/** @typedef {{ form: HTMLFormElement, plan: HTMLElement, state: HTMLElement, requests: HTMLElement, none: HTMLElement, forecast: HTMLElement, conversationId: () => string }} Places */
 
 /** The panel that tells the local provider how to fail, and shows what it was asked. */
 export class ProviderPanel {
@@ -18,6 +19,8 @@ export class ProviderPanel {
   constructor(places) {
     this.#places = places;
     places.form.addEventListener('change', () => void this.#save());
+    // What is being typed is not saved yet.
+    places.form.addEventListener('input', () => this.#tell('', false));
     places.form.addEventListener('submit', (event) => {
       event.preventDefault();
       void this.#save();
@@ -27,11 +30,14 @@ export class ProviderPanel {
 
   /** Shows what the provider was asked by now. */
   async refresh() {
+    const { form } = this.#places;
+    const address = this.#address();
     try {
       /** @type {Controls} */
-      const controls = await (await fetch('/provider')).json();
+      const controls = await (await fetch(address)).json();
+      if (address !== this.#address()) return;
       // Another page may have changed them; but not under the hands of whoever is changing them here.
-      if (!this.#places.form.contains(document.activeElement)) fill(this.#places.form, controls);
+      if (!form.contains(document.activeElement) && !form.matches(':invalid')) fill(form, controls);
       this.#filled = true;
       this.#draw(controls);
     } catch {
@@ -41,16 +47,21 @@ export class ProviderPanel {
 
   async #save() {
     const { form } = this.#places;
-    if (!this.#filled || !form.reportValidity()) return;
+    if (!this.#filled) return;
+    if (!form.reportValidity()) {
+      const wrong = /** @type {HTMLInputElement | null} */ (form.querySelector('input:invalid, textarea:invalid'));
+      return this.#tell(`Not saved: ${wrong?.validationMessage ?? 'look at the fields'}`, true);
+    }
     const data = new FormData(form);
     const wanted = {
       failures: Number(data.get('failures')),
       fault: data.get('fault'),
-      message: data.get('message'),
+      // Not there while the field is disabled, because the fault has no words.
+      ...(data.has('message') && { message: data.get('message') }),
       speed: Number(data.get('speed')),
     };
     try {
-      const response = await fetch('/provider', {
+      const response = await fetch(this.#address(), {
         method: 'PUT',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(wanted),
@@ -63,9 +74,17 @@ export class ProviderPanel {
     }
   }
 
+  #address() {
+    return `/provider?conversation=${encodeURIComponent(this.#places.conversationId())}`;
+  }
+
   /** @param {Controls} controls */
   #draw(controls) {
-    const { plan, none, requests, forecast } = this.#places;
+    const { form, plan, none, requests, forecast } = this.#places;
+    const words = controls.ownWords[controls.fault] ?? '';
+    const message = /** @type {HTMLTextAreaElement} */ (form.elements.namedItem('message'));
+    message.placeholder = words === '' ? 'Nothing: the connection just ends.' : words;
+    message.disabled = words === '';
     plan.textContent = planText(controls);
     forecast.textContent = forecastText(controls);
     none.hidden = controls.requests.length > 0;
@@ -100,8 +119,7 @@ function fill(form, controls) {
  */
 function planText({ waitsMs, speed }) {
   const totalMs = waitsMs.reduce((sum, ms) => sum + ms, 0);
-  const total = totalMs < 60_000 ? `${(totalMs / 1_000).toFixed(1)} s` : formatDuration(totalMs);
-  const end = `Gives up after ${waitsMs.length} retries and ${total} of waiting.`;
+  const end = `Gives up after ${retriesAndWaiting(waitsMs.length, totalMs)}.`;
   if (speed > 100) return `The same waits, ${speed.toLocaleString('en')} times shorter. ${end}`;
   const last = waitsMs.at(-1) ?? 0;
   const steps = waitsMs.slice(0, waitsMs.indexOf(last) + 1);

@@ -1,9 +1,11 @@
 // @ts-check
 import { defineRetryNotice } from 'holdfast/retry-notice';
+import { failureWords, withoutLeadingCode } from './failure-words.js';
 
 /**
  * @typedef {import('./chat-client.d.ts').ChatEvent} ChatEvent
  * @typedef {import('../turn-event.ts').HistoryEntry} HistoryEntry
+ * @typedef {{ list: HTMLElement, noticePlace: HTMLElement, scroll: HTMLElement, onTryAgain: (question: string) => void }} Places
  */
 
 const ICONS = {
@@ -16,14 +18,14 @@ const ICONS = {
  * because the list is read out as it grows and the notice announces itself.
  */
 export class Transcript {
-  /** @type {{ list: HTMLElement, noticePlace: HTMLElement, scroll: HTMLElement }} */
+  /** @type {Places} */
   #places;
   /** @type {HTMLElement | undefined} */
   #pending;
   /** @type {HTMLElement | undefined} */
   #answer;
 
-  /** @param {{ list: HTMLElement, noticePlace: HTMLElement, scroll: HTMLElement }} places */
+  /** @param {Places} places */
   constructor(places) {
     this.#places = places;
     defineRetryNotice();
@@ -44,14 +46,14 @@ export class Transcript {
     switch (event.type) {
       case 'conversation':
         this.#settle();
-        list.replaceChildren(...event.messages.map(entryOf));
+        list.replaceChildren(...event.messages.map((kept) => this.#entryOf(kept)));
         break;
       case 'turn-start':
         this.#question(event.turnId, event.text);
         break;
       case 'provider-retry':
         this.#settle();
-        this.notice.event = event;
+        this.notice.event = { ...event, message: withoutLeadingCode(event) };
         noticePlace.replaceChildren(this.notice);
         break;
       case 'text':
@@ -65,14 +67,14 @@ export class Transcript {
         break;
       case 'error':
         this.#settle();
-        list.append(entryOf({ role: 'error', ...event }));
+        list.append(this.#entryOf({ role: 'error', ...event }));
         break;
       case 'turn-end':
         this.#settle();
-        if (event.outcome === 'aborted') list.append(entryOf({ role: 'aborted', turnId: event.turnId }));
+        if (event.outcome === 'aborted') list.append(this.#entryOf({ role: 'aborted', turnId: event.turnId }));
         break;
       case 'refused':
-        list.append(remark('error', '', 'Not sent', event.message));
+        list.append(remark('error', '', { title: 'Not sent', text: event.message }));
         break;
       case 'provider-retry-end':
         break;
@@ -94,6 +96,38 @@ export class Transcript {
     list.append(this.#pending);
   }
 
+  /** @param {HistoryEntry} kept */
+  #entryOf(kept) {
+    switch (kept.role) {
+      case 'error': {
+        const item = remark('error', kept.turnId, failureWords(kept));
+        item.append(this.#tryAgain(kept.turnId));
+        return item;
+      }
+      case 'aborted':
+        return remark('aborted', kept.turnId, { title: 'Cancelled', text: 'The provider is not asked again.' });
+      default:
+        return entry(kept.role, kept.turnId, kept.text);
+    }
+  }
+
+  /**
+   * A button that asks the question of this turn anew. The style shows it on the last entry only.
+   *
+   * @param {string} turnId
+   */
+  #tryAgain(turnId) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'again';
+    button.textContent = 'Try again';
+    button.addEventListener('click', () => {
+      const question = this.#places.list.querySelector(`.user[data-turn="${CSS.escape(turnId)}"]`);
+      this.#places.onTryAgain(question?.textContent ?? '');
+    });
+    return button;
+  }
+
   /** Takes away what only stood for something to come, and ends the answer under way. */
   #settle() {
     this.#pending?.remove();
@@ -102,20 +136,6 @@ export class Transcript {
     this.#answer = undefined;
     this.notice.remove();
     this.notice.event = null;
-  }
-}
-
-/** @param {HistoryEntry} kept */
-function entryOf(kept) {
-  switch (kept.role) {
-    case 'error': {
-      const code = kept.code === undefined ? '' : ` (${/^\d+$/.test(kept.code) ? `HTTP ${kept.code}` : kept.code})`;
-      return remark('error', kept.turnId, `No answer${code}`, kept.message);
-    }
-    case 'aborted':
-      return remark('aborted', kept.turnId, 'Cancelled', 'The provider is not asked again.');
-    default:
-      return entry(kept.role, kept.turnId, kept.text);
   }
 }
 
@@ -136,10 +156,9 @@ function entry(kind, turnId, text) {
 /**
  * @param {'error' | 'aborted'} kind
  * @param {string} turnId
- * @param {string} title
- * @param {string} text
+ * @param {import('./failure-words.d.ts').FailureWords} words
  */
-function remark(kind, turnId, title, text) {
+function remark(kind, turnId, { title, text, detail }) {
   const item = entry(kind, turnId, '');
   const body = document.createElement('div');
   const head = document.createElement('b');
@@ -149,6 +168,12 @@ function remark(kind, turnId, title, text) {
   said.className = 'said';
   said.dir = 'auto';
   body.append(head, said);
+  if (detail !== undefined) {
+    const own = document.createElement('small');
+    own.textContent = detail;
+    own.dir = 'auto';
+    body.append(own);
+  }
   item.append(icon(ICONS[kind]), body);
   return item;
 }
