@@ -35,11 +35,16 @@ function quietly(command, args, options) {
       process.exit(128 + constants.signals[signal]);
     };
     process.on('SIGINT', stop).on('SIGTERM', stop);
+    // npm tries an unreachable registry for many minutes; silence would look like a hang of ours.
+    const started = Date.now();
+    const tellTime = () => console.error(`… still at it after ${Math.round((Date.now() - started) / 1000)} s`);
+    const ticking = setInterval(tellTime, 30_000);
     let output = '';
     child.stdout.on('data', (chunk) => (output += chunk));
     child.stderr.on('data', (chunk) => (output += chunk));
     child.on('error', reject);
     child.on('close', (code) => {
+      clearInterval(ticking);
       process.off('SIGINT', stop).off('SIGTERM', stop);
       if (code === 0) resolve(output);
       else reject(new Error(withoutHosts(firstLines(output))));
