@@ -161,7 +161,7 @@ describe('the caller’s abort', () => {
     expect(budget.available()).toBe(3);
   });
 
-  test('in the tick in which a wait ends: the function is not called again [F.9]', async () => {
+  test('in the tick in which a wait ends: the wait counts as aborted and the function is not called again [F.9]', async () => {
     const time = virtualTime();
     const caller = new AbortController();
     const { fn, seen } = scripted([unavailable()], 'never');
@@ -170,10 +170,26 @@ describe('the caller’s abort', () => {
         wake();
         caller.abort('now');
       }, ms);
-    const policy = { ...quick, timeoutMs: Infinity };
-    const running = withRetry('call', fn, { policy, signal: caller.signal, effects: { ...time, setTimer } });
+    const events: string[] = [];
+    const running = withRetry('call', fn, {
+      policy: { ...quick, timeoutMs: Infinity },
+      signal: caller.signal,
+      effects: { ...time, setTimer },
+      observe: (event) => events.push(event.type === 'wait-ended' ? `wait-ended ${event.aborted}` : event.type),
+    });
     await expect(time.settle(running)).rejects.toBe('now');
     expect(seen).toHaveLength(1);
+    expect(events).toEqual(['attempt-started', 'attempt-failed', 'wait-started', 'wait-ended true', 'stopped']);
+  });
+
+  test('inside a classifier that then throws: the abort is reported', async () => {
+    const caller = new AbortController();
+    const classify = (): never => {
+      caller.abort('mine');
+      throw new Error('classifier bug');
+    };
+    const { fn } = scripted([unavailable()], 'never');
+    await expect(withRetry('call', fn, { signal: caller.signal, classify })).rejects.toBe('mine');
   });
 });
 

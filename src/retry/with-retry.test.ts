@@ -211,6 +211,21 @@ describe('the elapsed budget', () => {
   });
 });
 
+describe('an elapsed budget without waits', () => {
+  test('ends with the attempt that it cut short, also where no timeout bounds the attempts', async () => {
+    const time = virtualTime();
+    let calls = 0;
+    const fn = (): Promise<never> => {
+      calls += 1;
+      return new Promise(() => undefined);
+    };
+    const policy = { maxElapsedMs: 1_000, timeoutMs: Infinity, baseDelayMs: 0, maxDelayMs: 0 };
+    const ended = await outcome(time, withRetry('call', fn, { policy, effects: time }));
+    expect(ended).toMatchObject({ error: { details: { reason: 'elapsed-budget', attempts: 1 } } });
+    expect([calls, time.now().monoMs]).toEqual([1, 1_000]);
+  });
+});
+
 describe('the deadline', () => {
   test('aborts a running attempt and is named as the reason', async () => {
     const time = virtualTime({ wallMs: EPOCH });
