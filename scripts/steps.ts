@@ -1,8 +1,9 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from './build.ts';
 import { ROOT_BUDGET_BYTES, rootSize } from './root-size.ts';
+import { pack } from './pack.ts';
 import { ROOT, runProgram, runTool, wasInterrupted, type ToolResult } from './run-tool.ts';
 
 /** One check of the gate. It counts as one passed or one failed. */
@@ -48,16 +49,8 @@ export const PACKAGE_CHECKS: readonly Step[] = [
 async function onPackedFile(check: (file: string) => Promise<ToolResult>): Promise<ToolResult> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-pack-'));
   try {
-    const packed = await runProgram([
-      'npm',
-      'pack',
-      '--ignore-scripts',
-      '--loglevel=error',
-      '--pack-destination',
-      folder,
-    ]);
-    const file = readdirSync(folder).find((name) => name.endsWith('.tgz'));
-    return packed.ok && file !== undefined ? await check(join(folder, file)) : { ...packed, ok: false };
+    const packed = await pack(folder);
+    return packed.ok ? await check(packed.file) : packed;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

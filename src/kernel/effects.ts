@@ -7,6 +7,9 @@ export interface Instant {
   readonly monoMs: number;
 }
 
+/** The longest a timer can be set to, in milliseconds: the platform's fires at once above it. */
+export const LONGEST_TIMER_MS: number = 2 ** 31 - 1;
+
 /** Everything the retry runner does to the world. Handed in, so that tests own time and chance. */
 export interface Effects {
   now(): Instant;

@@ -1,5 +1,5 @@
 import { linkAbort } from '../kernel/abort-link.ts';
-import type { Effects } from '../kernel/effects.ts';
+import { type Effects, LONGEST_TIMER_MS } from '../kernel/effects.ts';
 
 /** What the function under retry is given. */
 export interface AttemptContext<Key extends string | undefined = string | undefined> {
@@ -27,8 +27,6 @@ export interface AttemptBounds {
   /** Called when the function had not ended when its time was up. */
   readonly onAbandoned: () => void;
 }
-
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 // How many promise turns a function has to hand over what was already on its way when the abort came: an async function
 // that returns another's promise takes three, the AI SDK 25 to reject. All of them pass before any timer or I/O, so "at

@@ -1,4 +1,4 @@
-import type { Effects } from '../kernel/effects.ts';
+import { type Effects, LONGEST_TIMER_MS } from '../kernel/effects.ts';
 
 /** Bounds of one attempt; each may be left out. A slow consumer counts against `totalMs` only. */
 export interface StreamTimeouts {
@@ -11,8 +11,6 @@ export interface StreamTimeouts {
   /** The whole attempt. */
   readonly totalMs?: number | undefined;
 }
-
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Watches the bounds of one attempt with one timer. A bound that moves later costs nothing: the timer fires at the old

@@ -2,7 +2,7 @@ import { linkAbort } from '../kernel/abort-link.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import type { LogFields } from '../kernel/log.ts';
 import { streamClassifier } from '../retry/classifier.ts';
-import type { RetryEvent } from '../retry/retry-event.ts';
+import type { Happening, RetryEvent } from '../retry/retry-event.ts';
 import type { ChunkMeaning } from './chunk-meaning.ts';
 import { type Ended, Interruptible } from './interruptible.ts';
 import { notePartialOutput } from './partial-output.ts';
@@ -12,13 +12,6 @@ import { type ReadOutcome, StreamAttempt } from './stream-attempt.ts';
 import { reportedFailure, type StreamFailure, thrownFailure } from './stream-failure.ts';
 import { afterErrorChunk, NOTHING_READ, readChunk, type StreamProgress } from './stream-progress.ts';
 import { brokenSleep, type WaitDecision, type WaitPlan } from './wait-plan.ts';
-
-/** The part of an event that is not the same for the whole run. */
-type Happening = RetryEvent extends infer Event
-  ? Event extends RetryEvent
-    ? Omit<Event, 'operation' | 'attempt' | 'maxAttempts' | 'idempotencyKey'>
-    : never
-  : never;
 
 /** An attempt that failed unseen and is made again after the wait. */
 interface Retry {

@@ -1,4 +1,4 @@
-import type { Effects } from '../kernel/effects.ts';
+import { type Effects, LONGEST_TIMER_MS } from '../kernel/effects.ts';
 
 /** Time that moves only when told to. Hand it in as `effects`; eight hours of retries then take a millisecond. */
 export interface VirtualTime extends Effects {
@@ -21,8 +21,6 @@ interface Timer {
   readonly order: number;
   readonly wake: () => void;
 }
-
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** A clock that starts at `wallMs` (default: the first of January 2026) and at monotonic 0. */
 export function virtualTime(options: { wallMs?: number } = {}): VirtualTime {

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { pack } from '../../scripts/pack.ts';
 import { ROOT_BUDGET_BYTES, rootSize } from '../../scripts/root-size.ts';
 import { ROOT, runProgram, runTool } from '../../scripts/run-tool.ts';
 import { planted } from '../support/planted.ts';
@@ -17,19 +18,11 @@ const names = Object.keys(exports)
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-user-'));
 const installed = join(folder, 'node_modules', 'holdfast');
 beforeAll(async () => {
-  const packed = await runProgram([
-    'npm',
-    'pack',
-    '--ignore-scripts',
-    '--loglevel=error',
-    '--pack-destination',
-    folder,
-  ]);
+  const packed = await pack(folder);
   expect(packed.ok, packed.output).toBe(true);
-  const file = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '';
   writeFileSync(join(folder, 'package.json'), '{ "type": "module", "private": true }');
   const options = ['--offline', '--no-audit', '--no-fund', '--prefix', folder];
-  const done = await runProgram(['npm', 'install', ...options, join(folder, file)], { cwd: folder });
+  const done = await runProgram(['npm', 'install', ...options, packed.file], { cwd: folder });
   expect(done.ok, done.output).toBe(true);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
