@@ -15,16 +15,44 @@ export type { SchemaIssue, SchemaResult, StandardSchema } from './kernel/standar
 export { jsonLogger } from './system/json-logger.ts';
 export { systemEffects } from './system/effects.ts';
 
-export { event, type EventDefinition, type EventOptions } from './outbox/event.ts';
-export {
-  holdfast,
-  outgoing,
-  type Holdfast,
-  type HoldfastOptions,
-  type Outgoing,
-  type SendOptions,
-} from './outbox/holdfast.ts';
-export type { NewMessage, OutboxStore, SendResult } from './outbox/new-message.ts';
+export { event, type EventDefinition, type EventOptions, type HandledEvent } from './outbox/event.ts';
+export { outgoing, type Outgoing, type Sender, type Sending, type SendOptions } from './outbox/sending.ts';
+export type { NewMessage, OutboxStore, SendResult } from './outbox/outbox-store.ts';
+
+export type { Handle, HandlerContext, HandlerOptions, OnDead, Project } from './relay/handler.ts';
+export type { RefusedReason, RelayEvent, RelayObserver } from './relay/relay-event.ts';
+export type {
+  CommitOutcome,
+  CommitTarget,
+  Delivery,
+  DeliveryError,
+  FreeUnit,
+  HandlerRegistration,
+  Holder,
+  HouseReport,
+  KeepOptions,
+  Lane,
+  MarkTarget,
+  OpenState,
+  ReadAnswer,
+  ReadRequest,
+  RelaySession,
+  RelayStore,
+  RunningReport,
+  SettleAnswer,
+  SettleTarget,
+  Settlement,
+  Snapshot,
+  Survey,
+  Token,
+  UnitLoad,
+  UnitRequest,
+  WorkerRegistration,
+} from './relay/relay-store.ts';
+export type { RunningRelay } from './relay/relay.ts';
+export type { RunAbout, RunWrapper } from './relay/run-wrapper.ts';
+export { holdfast, type Holdfast, type HoldfastOptions } from './service/holdfast.ts';
+export type { StartOptions } from './service/start-options.ts';
 
 export type { Attemptable, AttemptContext } from './retry/attempt.ts';
 export {

@@ -1,9 +1,8 @@
+import { HIDDEN, isSecretName } from '../kernel/secret-name.ts';
+
 const SECRET_HEADER = /auth|cookie|credential|key|pass|secret|session|signature|token/i;
 // In front of the secret stands the scheme or the name of the cookie.
 const SECOND_PART_ON = /authorization|cookie/i;
-// Stricter for fields of a request, where 'author' and 'keyword' are ordinary names.
-const SECRET_PART = /apikey|authorization|cookie|credential|passphrase|passw|secret|signature|token/i;
-const SECRET_WORDS = ['auth', 'bearer', 'jwt', 'key', 'keys', 'otp', 'pass', 'pin', 'pwd', 'session', 'sig'];
 // Shorter ones would blank half of the text and are no secrets.
 const SHORTEST = 6;
 
@@ -45,7 +44,7 @@ export class Secrets {
     const forms = new Set([...this.#values].flatMap(formsOf));
     let shown = text;
     // The longest first: blanking a part of it would leave the rest of a secret behind.
-    for (const form of [...forms].toSorted((a, b) => b.length - a.length)) shown = shown.replaceAll(form, '[hidden]');
+    for (const form of [...forms].toSorted((a, b) => b.length - a.length)) shown = shown.replaceAll(form, HIDDEN);
     return shown;
   }
 
@@ -66,12 +65,6 @@ export class Secrets {
       this.#readFields(inner, Array.isArray(value) ? isSecret : isSecretName(name));
     }
   }
-}
-
-function isSecretName(name: string): boolean {
-  if (SECRET_PART.test(name)) return true;
-  const words = name.split(/[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])/);
-  return words.some((word) => SECRET_WORDS.includes(word.toLowerCase()));
 }
 
 function inJson(text: string): string {

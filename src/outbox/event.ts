@@ -28,6 +28,12 @@ export interface EventDefinition<Input, Output = Input> {
   readonly order: 'commit' | 'strict';
 }
 
+/** What a handler needs of a kind of message: every event definition fits. */
+export interface HandledEvent<Output> {
+  readonly type: string;
+  readonly schema: StandardSchema<Output> | undefined;
+}
+
 /** Long enough for any name, short enough for every broker's topic and header. */
 const TYPE = /^[a-z0-9][a-z0-9._:/-]{0,199}$/i;
 

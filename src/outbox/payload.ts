@@ -32,7 +32,8 @@ export async function serializePayload<Input, Output>(
   return text;
 }
 
-function describeIssue(issue: SchemaIssue): string {
+/** Where a schema found fault, and what it says; never the value. */
+export function describeIssue(issue: SchemaIssue): string {
   const steps = issue.path?.map((step) => String(typeof step === 'object' ? step.key : step)) ?? [];
   return `${['payload', ...steps].join('.')}: ${issue.message}`;
 }

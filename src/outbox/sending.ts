@@ -2,17 +2,8 @@ import { OptionCheck } from '../kernel/check-options.ts';
 import { activeSpan, traceparentOf } from '../system/active-span.ts';
 import { newId } from '../system/new-id.ts';
 import type { EventDefinition } from './event.ts';
-import type { NewMessage, OutboxStore, SendResult } from './new-message.ts';
+import type { NewMessage, OutboxStore, SendResult } from './outbox-store.ts';
 import { serializePayload } from './payload.ts';
-
-/** What `holdfast` takes. */
-export interface HoldfastOptions<Tx> {
-  /** The name of this service: the `source` of what it sends, and what its dead letters are listed under. */
-  readonly service: string;
-  readonly store: OutboxStore<Tx>;
-  /** The generation of this deployment, for services that pin messages to one. Default: none. */
-  readonly generation?: number | undefined;
-}
 
 /** What may be said about one message besides its payload. */
 export interface SendOptions {
@@ -36,13 +27,18 @@ export interface Outgoing {
   readonly toMessage: (sender: Sender) => Promise<NewMessage>;
 }
 
-type Sender = Pick<HoldfastOptions<never>, 'service' | 'generation'>;
+/** Who sends. */
+export interface Sender {
+  /** The name of this service: the `source` of what it sends. */
+  readonly service: string;
+  readonly generation: number | undefined;
+}
 
-/** Holdfast in one service. */
-export interface Holdfast<Tx> {
+/** Sending, as one service does it. */
+export interface Sending<Tx> {
   /**
-   * Writes a message in the caller's transaction: it leaves with the commit, or not at all. Throws `PAYLOAD_INVALID` or
-   * `PAYLOAD_TOO_LARGE` before anything is written, so the transaction stays usable.
+   * Writes a message in the caller's transaction: it leaves with the commit, or not at all. Throws `PAYLOAD_INVALID`,
+   * `PAYLOAD_TOO_LARGE` or `OUTBOX_FULL` before anything is written, so the transaction stays usable.
    */
   send<Input, Output>(
     tx: Tx,
@@ -56,25 +52,12 @@ export interface Holdfast<Tx> {
 
 const MAX_KEY_LENGTH = 255;
 
-/** Ties a service to its store. It starts nothing: sending needs no running part. */
-export function holdfast<Tx>(options: HoldfastOptions<Tx>): Holdfast<Tx> {
-  const check = new OptionCheck('holdfast()');
-  if (check.object('options', options, "pass { service: 'orders', store: postgres() }")) {
-    check.known(options, ['service', 'store', 'generation']);
-    const { service, store, generation } = options;
-    if (typeof service !== 'string' || service === '')
-      check.refuse('service', service, "name it, for example 'orders'");
-    if (typeof store?.append !== 'function') check.refuse('store', store, 'pass a store, for example postgres()');
-    if (generation !== undefined) {
-      check.number('generation', generation, { min: 0, integer: true, write: 'write a whole number, or leave it out' });
-    }
-  }
-  check.done();
-  const { store } = options;
-  const sendAll = async (tx: Tx, messages: readonly Outgoing[]): Promise<readonly SendResult[]> => {
+/** Sends to a store for a service. Starts nothing: sending needs no running part. */
+export function createSending<Tx>(sender: Sender, store: OutboxStore<Tx>): Sending<Tx> {
+  const sendAll: Sending<Tx>['sendAll'] = async (tx, messages) => {
     const made: NewMessage[] = [];
     // One after the other: a schema may be async, and the first refusal must be the first message's.
-    for (const message of messages) made.push(await message.toMessage(options));
+    for (const message of messages) made.push(await message.toMessage(sender));
     return made.length === 0 ? [] : store.append(tx, made);
   };
   return {

@@ -1,0 +1,206 @@
+import type { Effects } from '../kernel/effects.ts';
+import { HoldfastError } from '../kernel/error.ts';
+import { toDeliveryError } from './delivery-error.ts';
+import type { HandlerDefinition } from './handler.ts';
+import type { LineChange, OwnedUnit } from './owned-unit.ts';
+import type { RefusedReason, RelayEvent } from './relay-event.ts';
+import type { Delivery, Settlement } from './relay-store.ts';
+import { deadPlan, planFailure } from './run-failure.ts';
+import type { Run, RunOutcome } from './run.ts';
+import type { SettledAs, Settler } from './settler.ts';
+
+/** What concluding runs needs from the work floor. */
+export interface ConclusionHost<Tx> {
+  readonly units: ReadonlyMap<number, OwnedUnit>;
+  readonly settler: Settler;
+  readonly effects: Effects;
+  readonly tell: (event: RelayEvent) => void;
+  readonly isReading: boolean;
+  reload(unit: OwnedUnit, afterMs?: number): void;
+  loadable(): void;
+  /** A row becomes due after this long. */
+  dueIn(ms: number): void;
+  lose(unit: OwnedUnit): void;
+  doubt(): void;
+  settled(run: Run<Tx>): void;
+}
+
+// A type its handler does not know is probably known to a newer process: look again soon, count no attempt.
+const POSTPONE_MS = 5_000;
+// After a lost connection or a refusal not at once again: a database that is away, or a lease that is lost without our knowing
+// yet, would be asked without end.
+const PAUSE_MS = 250;
+const REFUSED_PAUSE_MS = 50;
+
+/** What follows the end of a run: the line of its key goes on, the result is written, and what happened is told. */
+export class Conclusions<Tx> {
+  readonly #host: ConclusionHost<Tx>;
+
+  constructor(host: ConclusionHost<Tx>) {
+    this.#host = host;
+  }
+
+  /** True when the result is on its way to the database. */
+  conclude(run: Run<Tx>, handler: HandlerDefinition<Tx>, outcome: RunOutcome): boolean {
+    const { unit, delivery } = run;
+    const host = this.#host;
+    if (host.units.get(delivery.unit) !== unit) {
+      this.#concludeStale(run, outcome);
+      return false;
+    }
+    switch (outcome.kind) {
+      case 'done':
+        this.#settle(run, handler, { ...run.targetAt(host.effects.monoMs()), kind: 'done' }, 'done', this.#done(run));
+        return true;
+      case 'committed':
+        unit.ended(delivery, 'done', true);
+        unit.settled(delivery, host.isReading);
+        host.tell(this.#done(run));
+        return false;
+      case 'failed': {
+        const plan = this.#planFailure(run, handler, outcome.error);
+        this.#settle(run, handler, plan.settlement, plan.change, plan.event);
+        return true;
+      }
+      case 'postponed': {
+        const error = toDeliveryError(outcome.error, { verdict: 'retry', kind: 'unknown' });
+        const target = run.targetAt(host.effects.monoMs());
+        const event = { kind: 'run-interrupted', handler: run.handler, delivery, reason: 'type-unknown' } as const;
+        this.#settle(run, handler, { ...target, kind: 'postpone', delayMs: POSTPONE_MS, error }, 'waits', event);
+        return true;
+      }
+      case 'killer':
+        this.#settleKiller(run, handler);
+        return true;
+      case 'refused':
+        this.#tellRefused(run.handler, delivery, outcome.reason);
+        unit.interrupted(delivery);
+        host.reload(unit, outcome.reason === 'outcome-unknown' ? PAUSE_MS : REFUSED_PAUSE_MS);
+        host.doubt();
+        return false;
+      case 'interrupted':
+        host.tell({ kind: 'run-interrupted', handler: run.handler, delivery, reason: 'stopped' });
+        unit.interrupted(delivery);
+        host.reload(unit);
+        return false;
+      default:
+        return outcome satisfies never;
+    }
+  }
+
+  /** Sets a delivery aside behind a dead letter of its key. */
+  park(unit: OwnedUnit, delivery: Delivery, handler: HandlerDefinition<Tx>): void {
+    const { seq, state, version, cycle, attempts } = delivery;
+    const message = 'set aside behind a dead letter of its key';
+    const error = { name: 'Parked', code: 'PARKED', kind: 'parked', message };
+    const { settlement } = deadPlan(handler, { token: unit.token, seq, state, version, cycle }, attempts, error);
+    this.#write(unit, delivery, handler, settlement, { kind: 'parked', handler: handler.name, delivery });
+  }
+
+  /** The lease passed to another, and perhaps back. The row tells what became of it. */
+  #concludeStale(run: Run<Tx>, outcome: RunOutcome): void {
+    if (outcome.kind === 'committed') this.#host.tell(this.#done(run));
+    else this.#tellRefused(run.handler, run.delivery, 'lease-lost');
+    const current = this.#host.units.get(run.delivery.unit);
+    current?.interrupted(run.delivery);
+    if (current) this.#host.reload(current);
+  }
+
+  #planFailure(run: Run<Tx>, handler: HandlerDefinition<Tx>, error: unknown): ReturnType<typeof planFailure> {
+    const { effects } = this.#host;
+    const now = effects.now();
+    const startedAt = { wallMs: now.wallMs - (now.monoMs - run.startedMs), monoMs: run.startedMs };
+    const { delivery } = run;
+    const target = run.targetAt(now.monoMs);
+    return planFailure(handler, { delivery, target, error, startedAt, now, random: effects.random() });
+  }
+
+  /** No attempt is counted: it was not run, and no classifier is asked. */
+  #settleKiller(run: Run<Tx>, handler: HandlerDefinition<Tx>): void {
+    const { id, delivery } = run;
+    const failure = { verdict: 'fail', kind: 'terminal' } as const;
+    const starts = run.unit.startsOf(delivery);
+    const error = toDeliveryError(new HoldfastError('PROCESS_KILLED', { id, handler: handler.name, starts }), failure);
+    const target = run.targetAt(this.#host.effects.monoMs());
+    const plan = deadPlan(handler, target, delivery.attempts, error);
+    this.#settle(run, handler, plan.settlement, plan.change, {
+      kind: 'run-failed',
+      handler: handler.name,
+      delivery,
+      attempt: run.attempt,
+      maxAttempts: run.maxAttempts,
+      durationMs: 0,
+      failure,
+      error,
+      next: { kind: 'dead', reason: 'process-killed' },
+    });
+  }
+
+  #settle(
+    run: Run<Tx>,
+    handler: HandlerDefinition<Tx>,
+    settlement: Settlement,
+    change: LineChange,
+    event: RelayEvent | undefined,
+  ): void {
+    run.unit.ended(run.delivery, change, true);
+    this.#write(run.unit, run.delivery, handler, settlement, event, () => {
+      if (change === 'passes') run.unit.passed(run.delivery);
+      this.#host.settled(run);
+    });
+  }
+
+  #write(
+    unit: OwnedUnit,
+    delivery: Delivery,
+    handler: HandlerDefinition<Tx>,
+    settlement: Settlement,
+    event: RelayEvent | undefined,
+    onSettled?: () => void,
+  ): void {
+    this.#host.settler.add(settlement, (answer) => {
+      if (answer.kind === 'impossible' && settlement.kind !== 'dead') {
+        // The database cannot take this result. Running the message again would end the same way: it is a dead letter.
+        const { token, seq, state, version, cycle } = settlement;
+        const error = {
+          ...toDeliveryError(answer.error, { verdict: 'fail', kind: 'database' }),
+          code: 'SETTLE_FAILED',
+        };
+        const plan = deadPlan(handler, { token, seq, state, version, cycle }, delivery.attempts + 1, error);
+        this.#write(unit, delivery, handler, plan.settlement, undefined, onSettled);
+        return;
+      }
+      if (answer.kind === 'written' && 'delayMs' in settlement) this.#host.dueIn(settlement.delayMs);
+      this.#answered(unit, delivery, handler.name, event, answer);
+      onSettled?.();
+    });
+  }
+
+  #answered(
+    unit: OwnedUnit,
+    delivery: Delivery,
+    handler: string,
+    event: RelayEvent | undefined,
+    answer: SettledAs,
+  ): void {
+    const host = this.#host;
+    unit.settled(delivery, host.isReading);
+    if (answer.kind === 'written') {
+      if (event) host.tell(event);
+      if (unit.phase !== 'open' && !unit.hasSettling) host.loadable();
+      return;
+    }
+    const isLost = answer.kind === 'refused' && answer.isUnitLost;
+    this.#tellRefused(handler, delivery, isLost ? 'lease-lost' : 'row-changed');
+    if (isLost) host.lose(unit);
+    else host.reload(unit, answer.kind === 'impossible' ? PAUSE_MS : REFUSED_PAUSE_MS);
+  }
+
+  #done({ handler, delivery, attempt, startedMs }: Run<Tx>): RelayEvent {
+    return { kind: 'run-done', handler, delivery, attempt, durationMs: this.#host.effects.monoMs() - startedMs };
+  }
+
+  #tellRefused(handler: string, delivery: Delivery, reason: RefusedReason): void {
+    this.#host.tell({ kind: 'run-refused', handler, delivery, reason });
+  }
+}

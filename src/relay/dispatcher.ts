@@ -1,0 +1,375 @@
+import type { Effects } from '../kernel/effects.ts';
+import { HoldfastError } from '../kernel/error.ts';
+import { CarefulStarts, KILLER_STARTS } from './careful-starts.ts';
+import { Conclusions, type ConclusionHost } from './conclusions.ts';
+import type { HandlerDefinition, ProjectingHandler } from './handler.ts';
+import type { KeyLine } from './key-line.ts';
+import { LaneState } from './lane-state.ts';
+import { commitSafely } from './local-fault.ts';
+import { OwnedUnit, type UnitSink } from './owned-unit.ts';
+import type { RelayEvent } from './relay-event.ts';
+import type { CommitOutcome, Delivery, FreeUnit, Lane, RelaySession, Token } from './relay-store.ts';
+import { runGroup, runHandler, type RunnerHost } from './run-handler.ts';
+import { Run, type RunOutcome } from './run.ts';
+import { Settler } from './settler.ts';
+import type { RunWrapper } from './run-wrapper.ts';
+import { Timeouts } from './timeouts.ts';
+
+/** What a dispatcher works with. */
+export interface DispatcherOptions<Tx> {
+  readonly session: RelaySession<Tx>;
+  readonly effects: Effects;
+  readonly tell: (event: RelayEvent) => void;
+  readonly wrapRun: RunWrapper | undefined;
+  /** The worker's id at this moment; it changes when the worker was buried and joins again. */
+  readonly workerId: () => string;
+  /** A unit is to be loaded. */
+  readonly onLoad: () => void;
+  /** A unit has little left to start. */
+  readonly onRoom: () => void;
+  /** A row becomes due after this long. */
+  readonly onDueIn: (ms: number) => void;
+  /** A result was refused: find out whether this worker still lives. */
+  readonly onDoubt: () => void;
+}
+
+// A group that shares a commit is no longer than this: its rows stay locked until it ends.
+const GROUP_SIZE = 100;
+const PAUSE_MS = 250;
+// So few left to start in a unit that the reader should bring more.
+const LOW = 8;
+
+/**
+ * The work floor of one process: takes what the reader brings, starts what may run, and hands results to the settler. Per key
+ * one at a time, per handler as many as it allows.
+ */
+export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<Tx> {
+  readonly units: Map<number, OwnedUnit> = new Map();
+  readonly settler: Settler;
+  readonly effects: Effects;
+  readonly session: RelaySession<Tx>;
+  readonly tell: (event: RelayEvent) => void;
+  readonly wrapRun: RunWrapper | undefined;
+  /** A read is on its way: what is settled now may still be in its answer. */
+  isReading = false;
+  /** Nothing new is started: the relay stops, or cannot be sure that it still owns its units. */
+  isHeld = false;
+  readonly #options: DispatcherOptions<Tx>;
+  readonly #lanes: LaneState<Tx>[] = [];
+  readonly #laneOfUnit = new Map<number, LaneState<Tx>>();
+  readonly #careful: CarefulStarts<Tx>;
+  readonly #conclusions: Conclusions<Tx>;
+  readonly #timeouts: Timeouts<Tx>;
+  readonly #unmarking = new Set<Promise<void>>();
+  #executing = 0;
+  /** Tails of long lines that are on their way. */
+  #fetching = 0;
+  #isPumping = false;
+
+  constructor(options: DispatcherOptions<Tx>) {
+    this.#options = options;
+    this.session = options.session;
+    this.effects = options.effects;
+    this.tell = options.tell;
+    this.wrapRun = options.wrapRun;
+    this.settler = new Settler({
+      effects: options.effects,
+      settle: (settlements) => this.session.settle(this.workerId(), settlements),
+      onFailure: (error) => this.#storeFailed('settle', error),
+    });
+    this.#conclusions = new Conclusions(this);
+    this.#careful = new CarefulStarts({
+      mark: (targets) => this.#mark(targets),
+      nowMs: () => this.effects.monoMs(),
+      execute: (run) => this.#execute(run),
+      drop: (run) => this.end(run, { kind: 'refused', reason: 'row-changed' }),
+      executing: () => this.#executing,
+    });
+    this.#timeouts = new Timeouts(options.effects, (run, error) => this.end(run, { kind: 'failed', error }));
+  }
+
+  workerId(): string {
+    return this.#options.workerId();
+  }
+
+  /** Who handles which lane. Called again after the worker joined anew. */
+  setLanes(lanes: readonly Lane[], handlers: ReadonlyMap<string, HandlerDefinition<Tx>>): void {
+    for (const lane of lanes) {
+      const handler = handlers.get(lane.handler);
+      if (!handler || this.#lanes.some((state) => state.lane.lane === lane.lane)) continue;
+      const state = new LaneState(lane, handler);
+      this.#lanes.push(state);
+      for (let bucket = 0; bucket < lane.unitCount; bucket++) this.#laneOfUnit.set(lane.firstUnit + bucket, state);
+    }
+  }
+
+  get lanes(): readonly LaneState<Tx>[] {
+    return this.#lanes;
+  }
+
+  get runs(): readonly Run<Tx>[] {
+    return this.#lanes.flatMap(({ runs }) => [...runs]);
+  }
+
+  /** Nothing runs, nothing is being written, and nothing is queued but for handlers that are paused. */
+  get isIdle(): boolean {
+    return (
+      this.#fetching === 0 &&
+      this.settler.isIdle &&
+      this.#lanes.every((lane) => lane.runs.size === 0 && (lane.isPaused || lane.queued === 0))
+    );
+  }
+
+  laneOf(unit: number): LaneState<Tx> | undefined {
+    return this.#laneOfUnit.get(unit);
+  }
+
+  addUnit(token: Token, { isOrphaned }: Pick<FreeUnit, 'isOrphaned'>): void {
+    const lane = this.laneOf(token.unit);
+    if (!lane) return;
+    const { concurrency, onDead, kind } = lane.handler;
+    const atOnce = kind === 'project' ? concurrency * GROUP_SIZE : concurrency;
+    const unit = new OwnedUnit(token, this, { parks: onDead === 'park', carefulStarts: isOrphaned ? atOnce : 0 });
+    for (const run of lane.runs) if (run.delivery.unit === token.unit) unit.adoptRunning(run.delivery);
+    this.units.set(token.unit, unit);
+  }
+
+  /** The lease is lost, or given back: what runs is told to stop, and its result will be refused. */
+  dropUnit(unitNumber: number): void {
+    this.#unmark(unitNumber);
+    this.units.delete(unitNumber);
+    const lane = this.laneOf(unitNumber);
+    lane?.removeUnit(unitNumber);
+    for (const run of lane?.runs ?? []) {
+      if (run.delivery.unit === unitNumber) run.abort(new HoldfastError('DELIVERY_TAKEN', { id: run.id }));
+    }
+  }
+
+  /** What is asked of a unit may be loaded now. */
+  loadable(): void {
+    this.#options.onLoad();
+  }
+
+  /** Starts over with a unit, after a while: something about its rows is not as this process remembers. */
+  reload(unit: OwnedUnit, afterMs = 0): void {
+    if (this.units.get(unit.token.unit) !== unit) return;
+    this.laneOf(unit.token.unit)?.removeUnit(unit.token.unit);
+    unit.forget();
+    if (afterMs === 0) return this.#options.onLoad();
+    unit.loadAfterMs = this.effects.monoMs() + afterMs;
+    this.effects.setTimer(() => this.#options.onLoad(), afterMs);
+  }
+
+  runnable(delivery: Delivery): void {
+    this.laneOf(delivery.unit)?.push(delivery);
+    this.pumpSoon();
+  }
+
+  wanted(unit: OwnedUnit, line: KeyLine, seqs: readonly number[]): void {
+    void this.#fetchTail(unit, line, seqs);
+  }
+
+  parked(unit: OwnedUnit, delivery: Delivery): void {
+    const lane = this.laneOf(delivery.unit);
+    if (lane) this.#conclusions.park(unit, delivery, lane.handler);
+  }
+
+  /** Starts what may run, once all that is being told now has been told. */
+  pumpSoon(): void {
+    if (this.#isPumping) return;
+    this.#isPumping = true;
+    queueMicrotask(() => {
+      this.#isPumping = false;
+      this.#pump();
+    });
+  }
+
+  #pump(): void {
+    for (const lane of this.#lanes) {
+      while (!this.isHeld && !this.#careful.isExclusive && lane.hasSlot) {
+        const delivery = lane.next();
+        if (!delivery) break;
+        this.#begin(lane, delivery);
+      }
+    }
+  }
+
+  #begin(lane: LaneState<Tx>, delivery: Delivery): void {
+    const run = this.#makeRun(lane, delivery);
+    if (!run) return;
+    lane.busySlots++;
+    if (run.unit.startsOf(delivery) >= KILLER_STARTS) this.end(run, { kind: 'killer' });
+    else if (this.#needsCare(delivery)) this.#careful.add(run);
+    else if (lane.handler.kind === 'project') this.#beginGroup(lane, lane.handler, run);
+    else this.#execute(run);
+  }
+
+  #needsCare(delivery: Delivery): boolean {
+    const unit = this.units.get(delivery.unit);
+    return unit !== undefined && (unit.startsOf(delivery) > 0 || unit.needsMark(delivery));
+  }
+
+  #makeRun(lane: LaneState<Tx>, delivery: Delivery): Run<Tx> | undefined {
+    const unit = this.units.get(delivery.unit);
+    if (!unit || unit.phase !== 'open') return undefined;
+    unit.started(delivery);
+    const run = new Run<Tx>(this, {
+      delivery,
+      unit,
+      handler: lane.handler.name,
+      maxAttempts: lane.handler.policy.maxAttempts,
+      startedMs: this.effects.monoMs(),
+    });
+    lane.began(run);
+    return run;
+  }
+
+  #beginGroup(lane: LaneState<Tx>, handler: ProjectingHandler<Tx>, first: Run<Tx>): void {
+    const runs: Run<Tx>[] = [];
+    const add = (run: Run<Tx> | undefined): void => {
+      if (!run) return;
+      runs.push(run);
+      if (run.key === undefined) return;
+      for (const delivery of run.unit.takeMore(run.key, GROUP_SIZE - runs.length)) {
+        const more = this.#makeRun(lane, delivery);
+        if (more) runs.push(more);
+      }
+    };
+    add(first);
+    while (runs.length < GROUP_SIZE) {
+      const next = lane.next();
+      if (!next) break;
+      if (this.#needsCare(next)) this.#begin(lane, next);
+      else add(this.#makeRun(lane, next));
+    }
+    this.#executing++;
+    for (const run of runs) run.isGrouped = true;
+    void runGroup(this, handler, runs).finally(() => {
+      this.#executing--;
+      lane.busySlots--;
+      this.#careful.next();
+      this.pumpSoon();
+    });
+  }
+
+  #execute(run: Run<Tx>): void {
+    const lane = this.laneOf(run.delivery.unit);
+    if (!lane || !this.#careful.admits(run)) return;
+    this.#executing++;
+    run.isExecuting = true;
+    this.#timeouts.watch(run, lane.handler.timeoutMs);
+    if (lane.handler.kind === 'project') void runGroup(this, lane.handler, [run]);
+    else runHandler(this, lane.handler, run);
+  }
+
+  /** Nothing of this process is written any more, and no timer is left. */
+  async stop(): Promise<void> {
+    this.settler.stop();
+    this.#timeouts.stop();
+    for (const unit of this.units.keys()) this.#unmark(unit);
+    await Promise.all(this.#unmarking);
+  }
+
+  /** A run is over, whichever way. Later results of it do not count, and a commit decides over all else. */
+  end(run: Run<Tx>, ended: RunOutcome): void {
+    if (run.isOver) return;
+    const outcome = run.committed ? afterCommit(run.committed) : ended;
+    run.isOver = true;
+    const lane = this.laneOf(run.delivery.unit);
+    lane?.ended(run);
+    this.#timeouts.forget(run);
+    if (run.isExecuting) this.#executing--;
+    if (lane && !run.isGrouped) lane.busySlots--;
+    const isSettling = lane !== undefined && this.#conclusions.conclude(run, lane.handler, outcome);
+    if (!isSettling) this.#careful.over(run);
+    this.pumpSoon();
+    if (run.unit.runnable < LOW) this.#options.onRoom();
+  }
+
+  /** The database says that a unit is not this process's any more. */
+  lose(unit: OwnedUnit): void {
+    if (this.units.get(unit.token.unit) !== unit) return;
+    this.dropUnit(unit.token.unit);
+    this.tell({ kind: 'units-lost', units: [unit.token.unit], why: 'refused' });
+    this.doubt();
+  }
+
+  /** Something was refused: find out whether this worker still lives. */
+  doubt(): void {
+    this.#options.onDoubt();
+  }
+
+  dueIn(ms: number): void {
+    this.#options.onDueIn(ms);
+  }
+
+  /** The result of a run is written, or refused. */
+  settled(run: Run<Tx>): void {
+    this.#careful.over(run);
+  }
+
+  /** Makes the effect and the completion of a run one commit. */
+  async commit(run: Run<Tx>, effect: (tx: Tx) => Promise<unknown>): Promise<void> {
+    const { id, handler } = run;
+    if (run.isCommitting || run.committed) throw new HoldfastError('COMMITTED_TWICE', { id, handler });
+    const outcome = await run.commitWith(async () => {
+      await this.whenKeySettled(run);
+      if (run.isOver || run.aborted || this.units.get(run.delivery.unit) !== run.unit) return 'refused';
+      const target = run.targetAt(this.effects.monoMs());
+      // Waited for to its end, also when the run is aborted: an effect that goes on with a transaction that is over would
+      // write outside of it.
+      return commitSafely(this.session, this.workerId(), [target], async (tx) => {
+        await effect(tx);
+      });
+    });
+    if (outcome !== 'committed') throw new HoldfastError('DELIVERY_TAKEN', { id });
+  }
+
+  /** What ran before it in its key must be written first: a crash in between would run that again after this. */
+  async whenKeySettled(run: Run<Tx>): Promise<void> {
+    const settled = run.key === undefined ? undefined : run.unit.whenSettled(run.key);
+    if (settled) await run.abortable(settled);
+  }
+
+  async #fetchTail(unit: OwnedUnit, line: KeyLine, seqs: readonly number[]): Promise<void> {
+    const forgotten = unit.forgets;
+    this.#fetching++;
+    const rows = seqs.map((seq) => ({ seq, state: 'ready' as const, version: unit.versionOf(seq) }));
+    try {
+      const deliveries = await this.session.fetch(rows, unit.token.unit);
+      if (unit.forgets === forgotten) unit.addFetched(line, deliveries);
+    } catch (error) {
+      this.#storeFailed('fetch', error);
+      this.reload(unit, PAUSE_MS);
+    } finally {
+      this.#fetching--;
+    }
+  }
+
+  /** This process lives: what it had started and did not finish is not to blame for anything. */
+  #unmark(unitNumber: number): void {
+    const seqs = this.units.get(unitNumber)?.takeMarks() ?? [];
+    if (seqs.length === 0) return;
+    const undone = this.session.unmark(unitNumber, seqs).catch((error: unknown) => this.#storeFailed('unmark', error));
+    this.#unmarking.add(undone);
+    void undone.then(() => this.#unmarking.delete(undone));
+  }
+
+  async #mark(targets: Parameters<RelaySession<Tx>['mark']>[1]): Promise<ReadonlySet<number>> {
+    try {
+      return await this.session.mark(this.workerId(), targets);
+    } catch (error) {
+      this.#storeFailed('mark', error);
+      throw error;
+    }
+  }
+
+  #storeFailed(during: string, error: unknown): void {
+    this.tell({ kind: 'store-failed', during, error, failures: 1 });
+  }
+}
+
+function afterCommit(committed: CommitOutcome): RunOutcome {
+  if (committed === 'committed') return { kind: 'committed' };
+  return { kind: 'refused', reason: committed === 'refused' ? 'row-changed' : 'outcome-unknown' };
+}

@@ -1,0 +1,101 @@
+import type { HandledEvent } from '../outbox/event.ts';
+import type { Classifier, Classify } from '../retry/failure.ts';
+import type { Policy } from '../retry/policy.ts';
+
+/** What happens to later messages of a key when one of it has failed for good. */
+export const ON_DEAD = ['block', 'pass', 'park'] as const;
+
+/**
+ * `block`: they wait until the dead letter is replayed or discarded, then go on by themselves · `pass`: they go on at once ·
+ * `park`: they are set aside as dead letters too, and an operator replays or discards them.
+ */
+export type OnDead = (typeof ON_DEAD)[number];
+
+/** What may be said about a handler. Every field may be left out. */
+export interface HandlerOptions {
+  /** Default: `eventHandler`, 5 attempts, 1 s doubling to 5 min, full jitter. */
+  readonly policy?: Policy | undefined;
+  /** Asked before the built-in rules for handlers. */
+  readonly classify?: Classify | undefined;
+  /** Error classes that are final for this handler. */
+  readonly terminalErrors?: readonly (abstract new (...args: never[]) => unknown)[] | undefined;
+  /**
+   * How many of its messages run at once in one process, default 16; for `project`, how many transactions, default 2.
+   * Messages of one key never run at once.
+   */
+  readonly concurrency?: number | undefined;
+  /** How long one attempt may take, in milliseconds, when the policy says nothing. Default five minutes. */
+  readonly timeoutMs?: number | undefined;
+  /** Default `'block'`: order within a key holds whatever happens. */
+  readonly onDead?: OnDead | undefined;
+  /** An operator may run it again for messages it has handled: its effects can be repeated. Default false. */
+  readonly repeatable?: boolean | undefined;
+}
+
+/** What a handler knows about the message it is given, and what it can do. */
+export interface HandlerContext<Tx> {
+  readonly id: string;
+  readonly type: string;
+  readonly key: string | undefined;
+  readonly handler: string;
+  /** From 1. */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  /** The same at every attempt, replay and takeover of this message by this handler: hand it to whatever is called. */
+  readonly idempotencyKey: string;
+  /** Aborted when the attempt's time is up, when the relay stops, and when the message was taken over by another process. */
+  readonly signal: AbortSignal;
+  readonly source: string;
+  readonly target: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly generation: number | undefined;
+  readonly correlationId: string | undefined;
+  readonly causationId: string | undefined;
+  readonly traceparent: string | undefined;
+  readonly createdAt: Date;
+  /**
+   * Commits the effect and the completion of this message together, in one short transaction: both are kept, or neither.
+   * Do slow work before, only statements inside. The effect may run again when the database asks for it (serialisation
+   * failure, deadlock). Rejects with `DELIVERY_TAKEN` when the message is no longer this process's; throw it on.
+   */
+  commit(effect: (tx: Tx) => Promise<unknown>): Promise<void>;
+}
+
+/** Handles one message. Returning, or a promise that resolves, is success; throwing is a failed attempt. */
+export type Handle<Payload, Tx> = (payload: Payload, ctx: HandlerContext<Tx>) => unknown;
+
+/** Handles one message by database statements alone: its effect is what it does with `tx`. */
+export type Project<Payload, Tx> = (payload: Payload, tx: Tx, ctx: Omit<HandlerContext<Tx>, 'commit'>) => unknown;
+
+/** How a handler takes one type of message. */
+export interface HandlerTake<Run> {
+  readonly event: HandledEvent<unknown>;
+  readonly run: Run;
+}
+
+interface HandlerRules {
+  readonly name: string;
+  readonly policy: Policy;
+  readonly classifier: Classifier;
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+  readonly onDead: OnDead;
+  readonly repeatable: boolean;
+}
+
+/** A handler that may do anything, and commits its effects with `ctx.commit`. */
+export interface HandlingHandler<Tx> extends HandlerRules {
+  readonly kind: 'handle';
+  /** By type. */
+  readonly takes: ReadonlyMap<string, HandlerTake<Handle<unknown, Tx>>>;
+}
+
+/** A handler whose effects are database statements alone. */
+export interface ProjectingHandler<Tx> extends HandlerRules {
+  readonly kind: 'project';
+  /** By type. */
+  readonly takes: ReadonlyMap<string, HandlerTake<Project<unknown, Tx>>>;
+}
+
+/** A registered handler: a name, its rules, and what it does with each type of message. */
+export type HandlerDefinition<Tx> = HandlingHandler<Tx> | ProjectingHandler<Tx>;

@@ -1,0 +1,61 @@
+import { Fifo } from './fifo.ts';
+import type { HandlerDefinition } from './handler.ts';
+import type { Delivery, Lane } from './relay-store.ts';
+import type { Run } from './run.ts';
+
+// While fresh work waits, retries get at most this part of a handler's slots: a failing dependency must not starve the rest.
+const RETRY_PART = 4;
+
+/** One handler in this process: what may run next, and what runs. */
+export class LaneState<Tx> {
+  readonly lane: Lane;
+  readonly handler: HandlerDefinition<Tx>;
+  isPaused = false;
+  /** Slots in use: one for each run, or for each group that shares a commit. */
+  busySlots = 0;
+  /** In the order they were started, so the first is the first to run out of time. */
+  readonly runs: Set<Run<Tx>> = new Set();
+  readonly #fresh = new Fifo<Delivery>();
+  readonly #retries = new Fifo<Delivery>();
+  #runningRetries = 0;
+
+  constructor(lane: Lane, handler: HandlerDefinition<Tx>) {
+    this.lane = lane;
+    this.handler = handler;
+  }
+
+  get queued(): number {
+    return this.#fresh.size + this.#retries.size;
+  }
+
+  push(delivery: Delivery): void {
+    (delivery.state === 'waiting' ? this.#retries : this.#fresh).push(delivery);
+  }
+
+  get hasSlot(): boolean {
+    return !this.isPaused && this.busySlots < this.handler.concurrency;
+  }
+
+  /** The next delivery to start. */
+  next(): Delivery | undefined {
+    const retrySlots = Math.max(1, Math.floor(this.handler.concurrency / RETRY_PART));
+    const isRetryTurn = this.#fresh.size === 0 || this.#runningRetries < retrySlots;
+    return (isRetryTurn ? this.#retries.shift() : undefined) ?? this.#fresh.shift();
+  }
+
+  began(run: Run<Tx>): void {
+    this.runs.add(run);
+    if (run.delivery.state === 'waiting') this.#runningRetries++;
+  }
+
+  ended(run: Run<Tx>): void {
+    if (this.runs.delete(run) && run.delivery.state === 'waiting') this.#runningRetries--;
+  }
+
+  /** Takes back what is queued of a unit. */
+  removeUnit(unit: number): void {
+    const ofUnit = (delivery: Delivery): boolean => delivery.unit === unit;
+    this.#fresh.remove(ofUnit);
+    this.#retries.remove(ofUnit);
+  }
+}

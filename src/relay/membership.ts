@@ -1,0 +1,321 @@
+import type { Effects } from '../kernel/effects.ts';
+import { uuidV7 } from '../kernel/uuid-v7.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import type { HandlerDefinition } from './handler.ts';
+import type { OwnedUnit } from './owned-unit.ts';
+import type { RelayEvent } from './relay-event.ts';
+import { HOUSE_UNIT, type KeepOptions, type Lane, type RelaySession, type Survey, type Token } from './relay-store.ts';
+import { shareOf } from './share.ts';
+
+/** What membership works with. */
+export interface MembershipOptions<Tx> {
+  readonly session: RelaySession<Tx>;
+  readonly dispatcher: Dispatcher<Tx>;
+  readonly effects: Effects;
+  readonly tell: (event: RelayEvent) => void;
+  readonly onUnits: () => void;
+  readonly onFailure: (during: string, error: unknown) => void;
+  readonly handlers: ReadonlyMap<string, HandlerDefinition<Tx>>;
+  readonly worker: { readonly name: string; readonly service: string; readonly generation: number | undefined };
+  readonly isPinned: boolean;
+  readonly leaseMs: number;
+  readonly keep: KeepOptions;
+}
+
+// Parts of the lease: five beats fit into one, and a look-round is half a beat.
+const BEATS = 5;
+const LOOKS = 10;
+// Without a beat for this part of the lease nothing new is started; at its end everything is dropped.
+const DOUBTFUL_PART = 0.8;
+const HOUSE_MS = 5_000;
+
+/**
+ * This process among the others: says that it lives, takes its share of units, gives back what is above it. It never trusts
+ * its own clock against another's: only the time since its last beat counts.
+ */
+export class Membership<Tx> {
+  readonly #options: MembershipOptions<Tx>;
+  #id: string;
+  #lanes: readonly Lane[] = [];
+  #isStopped = false;
+  #loop: Promise<void> | undefined;
+  #wake: (() => void) | undefined;
+  #isWoken = false;
+  #lastBeatMs = -Infinity;
+  #lastHouseMs = -Infinity;
+  #house: Token | undefined;
+  #housekeeping: Promise<void> | undefined;
+  #hasLooked = false;
+  /** The lease ran out without a beat: what the database still says about this worker is not its own any more. */
+  #isLapsed = false;
+  #watchdog: unknown;
+
+  constructor(options: MembershipOptions<Tx>) {
+    this.#options = options;
+    this.#id = newWorkerId(options.effects);
+  }
+
+  get id(): string {
+    return this.#id;
+  }
+
+  /** It has joined and taken its share as far as that was free. */
+  get hasLooked(): boolean {
+    return this.#hasLooked;
+  }
+
+  /** Joins. Rejects when that fails: what is wrong at the start should be seen there. */
+  async start(): Promise<void> {
+    await this.#join();
+    await this.#look();
+    this.#loop = this.#run();
+    this.#watch();
+  }
+
+  /** Something is not as it was thought: beat and look round now. */
+  lookNow(): void {
+    this.#lastBeatMs = Math.min(this.#lastBeatMs, this.#options.effects.monoMs() - this.#options.leaseMs / BEATS);
+    this.#isWoken = true;
+    this.#wake?.();
+  }
+
+  /** Ends the loop; the beat goes on by hand until `leave`. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#wake?.();
+    await this.#loop;
+    await this.#housekeeping;
+  }
+
+  /** Says once more that it lives, while it drains. */
+  async beat(): Promise<void> {
+    const { session, effects, leaseMs } = this.#options;
+    const sentMs = effects.monoMs();
+    if (await session.beat(this.#id, leaseMs, this.#running())) this.#lastBeatMs = sentMs;
+    else await this.#buried();
+  }
+
+  async leave(): Promise<void> {
+    if (this.#watchdog !== undefined) this.#options.effects.clearTimer(this.#watchdog);
+    await this.#options.session.leave(this.#id);
+  }
+
+  async #run(): Promise<void> {
+    const { leaseMs, onFailure } = this.#options;
+    while (!this.#isStopped) {
+      await this.#sleep(leaseMs / LOOKS);
+      if (this.#isStopped) return;
+      try {
+        await this.#tick();
+      } catch (error) {
+        onFailure('beat', error);
+      }
+    }
+  }
+
+  async #tick(): Promise<void> {
+    const { effects, leaseMs } = this.#options;
+    if (this.#isLapsed) await this.#buried();
+    else if (effects.monoMs() - this.#lastBeatMs >= leaseMs / BEATS) await this.beat();
+    await this.#look();
+    // Beside the loop: a round over a large table must not keep the beat waiting.
+    if (this.#house && effects.monoMs() - this.#lastHouseMs >= HOUSE_MS) this.#housekeeping ??= this.#keepHouse();
+  }
+
+  async #join(): Promise<void> {
+    const { session, effects, worker, handlers, isPinned, leaseMs, dispatcher } = this.#options;
+    const sentMs = effects.monoMs();
+    this.#lanes = await session.register({
+      ...worker,
+      id: this.#id,
+      leaseMs,
+      handlers: [...handlers.values()].map(({ name, takes, repeatable }) => ({
+        name,
+        types: [...takes.keys()],
+        isPinned,
+        isRepeatable: repeatable,
+      })),
+    });
+    this.#lastBeatMs = sentMs;
+    this.#isLapsed = false;
+    dispatcher.isHeld = false;
+    dispatcher.setLanes(this.#lanes, handlers);
+  }
+
+  async #buried(): Promise<void> {
+    this.#dropAll();
+    if (this.#isStopped) return;
+    this.#id = newWorkerId(this.#options.effects);
+    await this.#join();
+  }
+
+  #dropAll(): void {
+    const { dispatcher, tell } = this.#options;
+    const units = [...dispatcher.units.keys()];
+    for (const unit of units) dispatcher.dropUnit(unit);
+    if (this.#house) units.push(HOUSE_UNIT);
+    this.#house = undefined;
+    if (units.length > 0) tell({ kind: 'units-lost', units, why: 'buried' });
+  }
+
+  async #look(): Promise<void> {
+    const { session, dispatcher } = this.#options;
+    const survey = await session.survey(this.#id);
+    this.#reconcile(survey);
+    this.#applyPauses(survey);
+    for (const lane of this.#lanes) this.#markSurplus(lane, survey);
+    await this.#acquire(survey);
+    const leaving = [...dispatcher.units.values()].filter((unit) => unit.phase === 'leaving' && unit.isQuiet);
+    if (leaving.length > 0) await this.#giveBack(leaving.map(({ token }) => token));
+    this.#hasLooked = true;
+  }
+
+  /** Memory follows the database: answers get lost. */
+  #reconcile({ owned }: Survey): void {
+    const { dispatcher, tell, onUnits } = this.#options;
+    const epochs = new Map(owned.map(({ unit, epoch }) => [unit, epoch]));
+    const lost = [...dispatcher.units.values()]
+      .filter(({ token }) => epochs.get(token.unit) !== token.epoch)
+      .map(({ token }) => token.unit);
+    for (const unit of lost) dispatcher.dropUnit(unit);
+    if (this.#house && !epochs.has(HOUSE_UNIT)) lost.push(HOUSE_UNIT);
+    if (lost.length > 0) tell({ kind: 'units-lost', units: lost, why: 'refused' });
+    const unknown = owned.filter(({ unit }) => unit !== HOUSE_UNIT && !dispatcher.units.has(unit));
+    for (const token of unknown) dispatcher.addUnit(token, { isOrphaned: true });
+    this.#house = owned.find(({ unit }) => unit === HOUSE_UNIT);
+    if (unknown.length === 0) return;
+    tell({ kind: 'units-acquired', units: unknown.map(({ unit }) => unit), orphaned: unknown.length });
+    onUnits();
+  }
+
+  #applyPauses({ pausedLanes }: Survey): void {
+    const { dispatcher } = this.#options;
+    for (const state of dispatcher.lanes) {
+      const isPaused = pausedLanes.includes(state.lane.lane);
+      if (state.isPaused === isPaused) continue;
+      state.isPaused = isPaused;
+      if (isPaused) continue;
+      // Nothing was read meanwhile, late rows neither: start over.
+      for (const unit of this.#unitsOf(state.lane)) dispatcher.reload(unit);
+      dispatcher.pumpSoon();
+    }
+  }
+
+  /** Units above the share are left: those with the least going on first, and only when that has ended. */
+  #markSurplus(lane: Lane, survey: Survey): void {
+    const { dispatcher } = this.#options;
+    const staying = this.#unitsOf(lane).filter(({ phase }) => phase !== 'leaving');
+    const surplus = staying.length - shareOf(lane, survey.workers, this.#id);
+    if (surplus <= 0) return;
+    const least = [...staying].sort((a, b) => a.runningCount - b.runningCount || a.token.unit - b.token.unit);
+    for (const unit of least.slice(0, surplus)) {
+      unit.phase = 'leaving';
+      dispatcher.laneOf(unit.token.unit)?.removeUnit(unit.token.unit);
+    }
+  }
+
+  async #acquire(survey: Survey): Promise<void> {
+    const { session, dispatcher, tell, onUnits } = this.#options;
+    const wanted = survey.free.filter(({ unit }) => unit === HOUSE_UNIT);
+    for (const lane of this.#lanes) {
+      const missing = shareOf(lane, survey.workers, this.#id) - this.#unitsOf(lane).length;
+      const free = survey.free.filter(({ unit }) => isIn(lane, unit) && !dispatcher.units.has(unit));
+      // From a place of its own, so that workers that look at once do not all reach for the same units.
+      const turned = [
+        ...free.filter(({ unit }) => this.#isNear(unit)),
+        ...free.filter(({ unit }) => !this.#isNear(unit)),
+      ];
+      wanted.push(...turned.slice(0, Math.max(0, missing)));
+    }
+    if (wanted.length === 0) return;
+    const orphaned = new Map(wanted.map(({ unit, isOrphaned }) => [unit, isOrphaned]));
+    const tokens = await session.acquire(this.#id, wanted);
+    for (const token of tokens) {
+      if (token.unit === HOUSE_UNIT) this.#house = token;
+      else dispatcher.addUnit(token, { isOrphaned: orphaned.get(token.unit) ?? false });
+    }
+    const units = tokens.map(({ unit }) => unit);
+    tell({ kind: 'units-acquired', units, orphaned: units.filter((unit) => orphaned.get(unit)).length });
+    onUnits();
+  }
+
+  #isNear(unit: number): boolean {
+    return unit % 2 === Number.parseInt(this.#id.slice(-1), 16) % 2;
+  }
+
+  async #giveBack(tokens: readonly Token[]): Promise<void> {
+    const { session, dispatcher, tell } = this.#options;
+    for (const { unit } of tokens) dispatcher.dropUnit(unit);
+    await session.release(this.#id, tokens);
+    tell({ kind: 'units-released', units: tokens.map(({ unit }) => unit) });
+  }
+
+  async #keepHouse(): Promise<void> {
+    const { session, effects, keep, tell, onFailure } = this.#options;
+    this.#lastHouseMs = effects.monoMs();
+    try {
+      tell({ kind: 'house', report: await session.tidy(keep) });
+    } catch (error) {
+      onFailure('tidy', error);
+    } finally {
+      this.#housekeeping = undefined;
+    }
+  }
+
+  #unitsOf(lane: Lane): readonly OwnedUnit[] {
+    return [...this.#options.dispatcher.units.values()].filter(({ token }) => isIn(lane, token.unit));
+  }
+
+  /** What runs longer than a beat is shown to operators. */
+  #running(): Parameters<RelaySession<Tx>['beat']>[2] {
+    const { dispatcher, effects, leaseMs } = this.#options;
+    const now = effects.monoMs();
+    return dispatcher.runs
+      .map(({ id, delivery, attempt, startedMs }) => ({
+        id,
+        unit: delivery.unit,
+        attempt,
+        startedMsAgo: Math.round(now - startedMs),
+      }))
+      .filter(({ startedMsAgo }) => startedMsAgo >= leaseMs / BEATS);
+  }
+
+  /** On a timer of its own: the loop may hang in a call to a database that does not answer. */
+  #watch(): void {
+    const { effects, dispatcher, leaseMs } = this.#options;
+    const silentMs = effects.monoMs() - this.#lastBeatMs;
+    if (silentMs >= leaseMs && !this.#isLapsed) {
+      this.#isLapsed = true;
+      this.#dropAll();
+    }
+    dispatcher.isHeld = this.#isStopped || silentMs >= leaseMs * DOUBTFUL_PART;
+    if (!dispatcher.isHeld) dispatcher.pumpSoon();
+    this.#watchdog = effects.setTimer(() => this.#watch(), Math.ceil(leaseMs / LOOKS));
+  }
+
+  #sleep(ms: number): Promise<void> {
+    const { effects } = this.#options;
+    return new Promise((resolve) => {
+      if (this.#isWoken || this.#isStopped) {
+        this.#isWoken = false;
+        return resolve();
+      }
+      const timer = effects.setTimer(() => this.#wake?.(), Math.ceil(ms));
+      this.#wake = () => {
+        this.#isWoken = false;
+        effects.clearTimer(timer);
+        this.#wake = undefined;
+        resolve();
+      };
+    });
+  }
+}
+
+function isIn({ firstUnit, unitCount }: Lane, unit: number): boolean {
+  return unit >= firstUnit && unit < firstUnit + unitCount;
+}
+
+function newWorkerId(effects: Effects): string {
+  const bytes = Uint8Array.from({ length: 10 }, () => Math.floor(effects.random() * 256));
+  return uuidV7(effects.now().wallMs, bytes);
+}

@@ -1,0 +1,239 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { KeyLine } from './key-line.ts';
+import { OwnedUnit } from './owned-unit.ts';
+import type { Delivery } from './relay-store.ts';
+
+let runnable: Delivery[] = [];
+let parked: number[] = [];
+let wanted: { line: KeyLine; seqs: readonly number[] }[] = [];
+
+beforeEach(() => {
+  runnable = [];
+  parked = [];
+  wanted = [];
+});
+
+function ownedUnit(options: { parks?: boolean; carefulStarts?: number } = {}): OwnedUnit {
+  const sink = {
+    runnable: (delivery: Delivery) => void runnable.push(delivery),
+    parked: (_: OwnedUnit, { seq }: Delivery) => void parked.push(seq),
+    wanted: (_: OwnedUnit, line: KeyLine, seqs: readonly number[]) => void wanted.push({ line, seqs }),
+  };
+  const { parks = false, carefulStarts = 0 } = options;
+  const unit = new OwnedUnit({ unit: 7, epoch: 1 }, sink, { parks, carefulStarts });
+  unit.load({ unit: 7, poke: 0, holders: [] });
+  return unit;
+}
+
+function row(seq: number, key?: string, more: Partial<Delivery> = {}): Delivery {
+  return {
+    unit: 7,
+    seq,
+    state: 'ready',
+    version: 0,
+    id: `id-${seq}`,
+    type: 't',
+    key,
+    payload: '{}',
+    attempts: 0,
+    cycle: 0,
+    rerun: 0,
+    retry: undefined,
+    starts: 0,
+    idempotencyKey: `id-${seq}`,
+    source: 's',
+    target: undefined,
+    aggregateType: undefined,
+    aggregateId: undefined,
+    generation: undefined,
+    correlationId: undefined,
+    causationId: undefined,
+    traceparent: undefined,
+    tracestate: undefined,
+    headers: undefined,
+    createdAtMs: 0,
+    ...more,
+  };
+}
+
+const due = (seq: number, key?: string): Delivery => row(seq, key, { state: 'waiting' });
+
+/** Starts the next one that may run, and gives its place in line. */
+function start(unit: OwnedUnit): number | undefined {
+  const next = runnable.shift();
+  if (next) unit.started(next);
+  return next?.seq;
+}
+
+function end(unit: OwnedUnit, delivery: Delivery, change: Parameters<OwnedUnit['ended']>[1] = 'done'): void {
+  unit.ended(delivery, change, true);
+  unit.settled(delivery, false);
+}
+
+describe('a line', () => {
+  test('lets one of a key run at a time, and messages without a key all at once', () => {
+    const unit = ownedUnit();
+    for (const delivery of [row(1, 'a'), row(2, 'a'), row(3, 'b'), row(4), row(5)]) unit.addReady(delivery);
+    expect(runnable.map(({ seq }) => seq)).toEqual([1, 3, 4, 5]);
+    start(unit);
+    end(unit, row(1, 'a'));
+    expect(runnable.map(({ seq }) => seq)).toEqual([3, 4, 5, 2]);
+  });
+
+  test('stands still behind a failed one until that is due and done', () => {
+    const unit = ownedUnit();
+    unit.addReady(row(1, 'a'));
+    unit.addReady(row(2, 'a'));
+    start(unit);
+    end(unit, row(1, 'a'), 'waits');
+    unit.addReady(row(3, 'a'));
+    expect(runnable).toEqual([]);
+    unit.addDue(due(1, 'a'));
+    expect(start(unit)).toBe(1);
+    end(unit, due(1, 'a'));
+    expect(start(unit)).toBe(2);
+  });
+
+  test('runs several holders of a key in their order, whichever is due first', () => {
+    const unit = ownedUnit();
+    unit.forget();
+    unit.load({
+      unit: 7,
+      poke: 1,
+      holders: [
+        { key: 'a', seq: 2, isDead: false },
+        { key: 'a', seq: 5, isDead: false },
+        { key: 'a', seq: 3, isDead: false },
+      ],
+    });
+    unit.addDue(due(5, 'a'));
+    unit.addDue(due(3, 'a'));
+    expect(runnable).toEqual([]);
+    unit.addDue(due(2, 'a'));
+    for (const seq of [2, 3, 5]) {
+      expect(start(unit)).toBe(seq);
+      end(unit, due(seq, 'a'));
+    }
+  });
+
+  test('goes on past a dead one that passes, and not past one that blocks', () => {
+    const unit = ownedUnit();
+    for (const key of ['a', 'b']) for (const seq of [1, 2]) unit.addReady(row(key === 'a' ? seq : seq + 10, key));
+    expect([start(unit), start(unit)]).toEqual([1, 11]);
+    end(unit, row(1, 'a'), 'passes');
+    end(unit, row(11, 'b'), 'blocks');
+    expect(runnable).toEqual([]);
+    unit.passed(row(1, 'a'));
+    expect(runnable.map(({ seq }) => seq)).toEqual([2]);
+    expect(unit.heldKeys).toBe(1);
+  });
+
+  test('is set aside behind a dead one where the handler parks, what comes later too', () => {
+    const unit = ownedUnit({ parks: true });
+    for (const seq of [1, 2, 3]) unit.addReady(row(seq, 'a'));
+    start(unit);
+    end(unit, row(1, 'a'), 'blocks');
+    unit.addReady(row(4, 'a'));
+    unit.addReady(row(5, 'b'));
+    expect(parked).toEqual([2, 3, 4]);
+    expect(runnable.map(({ seq }) => seq)).toEqual([5]);
+  });
+
+  test('keeps only places beyond the first few, and asks for their deliveries when their turn comes', () => {
+    const unit = ownedUnit();
+    for (let seq = 1; seq <= 100; seq += 1) unit.addReady(row(seq, 'a'));
+    const run: number[] = [];
+    for (let seq = start(unit); seq !== undefined; seq = start(unit)) {
+      run.push(seq);
+      end(unit, row(seq, 'a'));
+    }
+    expect(run).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(wanted.map(({ seqs }) => seqs.length)).toEqual([50]);
+    const [first] = wanted;
+    if (!first) throw new Error('nothing was asked for');
+    unit.addReady(row(101, 'a'));
+    unit.addFetched(
+      first.line,
+      first.seqs.map((seq) => row(seq, 'a')),
+    );
+    expect(start(unit)).toBe(10);
+  });
+});
+
+describe('what is known', () => {
+  test('loading forgets a holder that was freed by somebody else after its run ended', () => {
+    const unit = ownedUnit();
+    unit.addReady(row(1, 'a'));
+    start(unit);
+    unit.forget();
+    end(unit, row(1, 'a'), 'waits');
+    unit.load({ unit: 7, poke: 1, holders: [] });
+    unit.addReady(row(2, 'a'));
+    expect(runnable.map(({ seq }) => seq)).toEqual([2]);
+  });
+
+  test('a row that runs or is being written is not started again when it is read again', () => {
+    const unit = ownedUnit();
+    unit.addReady(row(1));
+    start(unit);
+    unit.forget();
+    unit.load({ unit: 7, poke: 0, holders: [] });
+    unit.addReady(row(1));
+    unit.ended(row(1), 'done', true);
+    unit.addReady(row(1));
+    expect(runnable).toEqual([]);
+  });
+
+  test('a row that was settled while a read was on its way is not taken from that read', () => {
+    const unit = ownedUnit();
+    unit.addDue(due(1));
+    start(unit);
+    unit.ended(due(1), 'waits', true);
+    unit.settled(due(1), true);
+    unit.addDue(due(1));
+    expect(runnable).toEqual([]);
+    unit.faded();
+    unit.addDue(due(1));
+    expect(runnable.map(({ seq }) => seq)).toEqual([1]);
+  });
+
+  test('starting over keeps the key of what runs busy', () => {
+    const unit = ownedUnit();
+    unit.addReady(row(1, 'a'));
+    unit.addReady(row(2, 'a'));
+    start(unit);
+    unit.forget();
+    unit.load({ unit: 7, poke: 0, holders: [] });
+    unit.addReady(row(1, 'a'));
+    unit.addReady(row(2, 'a'));
+    expect(runnable).toEqual([]);
+    end(unit, row(1, 'a'));
+    expect(runnable.map(({ seq }) => seq)).toEqual([2]);
+  });
+
+  test('a key is settled when the last of its results is written', async () => {
+    const unit = ownedUnit();
+    unit.addReady(row(1, 'a'));
+    start(unit);
+    unit.ended(row(1, 'a'), 'done', true);
+    expect(unit.whenSettled('b')).toBeUndefined();
+    const settled = unit.whenSettled('a');
+    unit.settled(row(1, 'a'), false);
+    await settled;
+    expect(unit.isQuiet).toBe(true);
+  });
+});
+
+describe('starts', () => {
+  test('what this process marked itself does not count against a message', () => {
+    const unit = ownedUnit({ carefulStarts: 1 });
+    const suspect = row(1, undefined, { starts: 1 });
+    expect(unit.needsMark(suspect)).toBe(true);
+    unit.noteMark(suspect, true);
+    const again = row(1, undefined, { starts: 2 });
+    expect([unit.startsOf(again), unit.needsMark(again)]).toEqual([1, false]);
+    unit.started(again);
+    unit.ended(again, 'waits', true);
+    expect(unit.startsOf(again)).toBe(2);
+  });
+});

@@ -1,0 +1,66 @@
+import type { Failure } from '../retry/failure.ts';
+import type { Delivery, DeliveryError, HouseReport } from './relay-store.ts';
+
+/** Why a result was not accepted. */
+export type RefusedReason = 'lease-lost' | 'row-changed' | 'outcome-unknown';
+
+/** What a relay tells: log lines, metrics, spans and alerts are all made from these. */
+export type RelayEvent =
+  | { readonly kind: 'run-started'; readonly handler: string; readonly delivery: Delivery; readonly attempt: number }
+  | {
+      /** The run ended well and its completion is written. */
+      readonly kind: 'run-done';
+      readonly handler: string;
+      readonly delivery: Delivery;
+      readonly attempt: number;
+      readonly durationMs: number;
+    }
+  | {
+      readonly kind: 'run-failed';
+      readonly handler: string;
+      readonly delivery: Delivery;
+      readonly attempt: number;
+      readonly maxAttempts: number;
+      readonly durationMs: number;
+      readonly failure: Failure;
+      readonly error: DeliveryError;
+      /** What follows: another attempt after this wait, or the end with the reason. */
+      readonly next:
+        | { readonly kind: 'retry'; readonly delayMs: number }
+        | { readonly kind: 'dead'; readonly reason: string };
+    }
+  | {
+      /** The run ended without a result, through no fault of its own: the relay stops, or its handler does not know the type. */
+      readonly kind: 'run-interrupted';
+      readonly handler: string;
+      readonly delivery: Delivery;
+      readonly reason: 'stopped' | 'type-unknown';
+    }
+  | {
+      /** A result came too late or for another version: nothing of it was kept. This is a second effect that did not happen. */
+      readonly kind: 'run-refused';
+      readonly handler: string;
+      readonly delivery: Delivery;
+      readonly reason: RefusedReason;
+    }
+  | {
+      /** Set aside behind a dead letter of its key. */ readonly kind: 'parked';
+      readonly handler: string;
+      readonly delivery: Delivery;
+    }
+  | { readonly kind: 'units-acquired'; readonly units: readonly number[]; readonly orphaned: number }
+  | { readonly kind: 'units-released'; readonly units: readonly number[] }
+  | { readonly kind: 'units-lost'; readonly units: readonly number[]; readonly why: 'buried' | 'refused' }
+  | {
+      /** The database did not answer as it should; it is tried again. */
+      readonly kind: 'store-failed';
+      readonly during: string;
+      readonly error: unknown;
+      readonly failures: number;
+    }
+  | { readonly kind: 'house'; readonly report: HouseReport }
+  | { readonly kind: 'stopping' }
+  | { readonly kind: 'stopped' };
+
+/** Is told what a relay does, as it happens. What it throws is dropped. */
+export type RelayObserver = (event: RelayEvent) => void;

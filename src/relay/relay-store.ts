@@ -1,0 +1,297 @@
+import type { RetryState } from '../kernel/retry-state.ts';
+import type { OutboxStore } from '../outbox/outbox-store.ts';
+
+/**
+ * What a relay needs from a database. One delivery is one (message, handler); its place is a *unit*: a slice of the key space
+ * of one *lane* (a handler, or a handler in one generation). A unit has one owner at a time, told by (unit, owner, epoch), and
+ * every write that names a token is refused once the lease says otherwise.
+ */
+export interface RelayStore<Tx> extends OutboxStore<Tx> {
+  /** Looks whether the schema fits and opens the relay's own connections. Throws `SCHEMA_TOO_OLD`, `SCHEMA_TOO_NEW`, … */
+  openRelay(): Promise<RelaySession<Tx>>;
+}
+
+/** A handler as a worker announces it. */
+export interface HandlerRegistration {
+  readonly name: string;
+  /** The types of the messages it takes. */
+  readonly types: readonly string[];
+  /** Messages of the worker's generation only. */
+  readonly isPinned: boolean;
+  /** An operator may run it again for messages it has handled. */
+  readonly isRepeatable: boolean;
+}
+
+/** A process as it announces itself. */
+export interface WorkerRegistration {
+  readonly id: string;
+  /** For people: host and process id. */
+  readonly name: string;
+  readonly service: string;
+  readonly generation: number | undefined;
+  readonly handlers: readonly HandlerRegistration[];
+  readonly leaseMs: number;
+}
+
+/** Where the messages of one handler stand in line. `units` are `firstUnit` … `firstUnit + unitCount - 1`. */
+export interface Lane {
+  readonly lane: number;
+  readonly handler: string;
+  readonly firstUnit: number;
+  readonly unitCount: number;
+}
+
+/** The unit whose owner does the housekeeping; it has no messages. */
+export const HOUSE_UNIT = -1;
+
+/** A unit this process owns. */
+export interface Token {
+  readonly unit: number;
+  readonly epoch: number;
+}
+
+/** A unit that may be taken: nobody owns it, or its owner is no longer alive. */
+export interface FreeUnit extends Token {
+  /** Its last owner did not give it back: what it had started may have killed it. */
+  readonly isOrphaned: boolean;
+}
+
+/** What a look-round tells. The dead have been buried in it. */
+export interface Survey {
+  /** Live workers with the lanes they serve, this one included. */
+  readonly workers: readonly { readonly id: string; readonly lanes: readonly number[] }[];
+  /** What the database says this worker owns, the house unit too: an answer that told so may have been lost. */
+  readonly owned: readonly Token[];
+  /** Free units of the lanes this worker serves, and the house unit. */
+  readonly free: readonly FreeUnit[];
+  /** Lanes that are paused; all of them in a global pause. */
+  readonly pausedLanes: readonly number[];
+}
+
+/** A transaction snapshot of the database. */
+export interface Snapshot {
+  readonly xmin: string;
+  readonly xmax: string;
+  /** Transactions in progress. */
+  readonly xip: readonly string[];
+}
+
+/** Where a delivery row stands: in the stream, or waiting for its time (a retry, or scheduled by its sender). */
+export type OpenState = 'ready' | 'waiting';
+
+/** One delivery as it is read. */
+export interface Delivery {
+  readonly unit: number;
+  readonly seq: number;
+  readonly state: OpenState;
+  /** From 0, raised by each edit; a result for an older version is refused. */
+  readonly version: number;
+  readonly id: string;
+  readonly type: string;
+  readonly key: string | undefined;
+  /** JSON text; absent when it is large and must be fetched when it is started. */
+  readonly payload: string | undefined;
+  /** Ended attempts of this cycle. */
+  readonly attempts: number;
+  /** From 0, raised by each replay. */
+  readonly cycle: number;
+  /** From 0, raised when a handler that had succeeded is run again on purpose. Part of its idempotency key. */
+  readonly rerun: number;
+  readonly retry: RetryState | undefined;
+  /** How often it was started by a process that died, as far as marked. */
+  readonly starts: number;
+  readonly idempotencyKey: string;
+  readonly source: string;
+  readonly target: string | undefined;
+  readonly aggregateType: string | undefined;
+  readonly aggregateId: string | undefined;
+  readonly generation: number | undefined;
+  readonly correlationId: string | undefined;
+  readonly causationId: string | undefined;
+  readonly traceparent: string | undefined;
+  readonly tracestate: string | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly createdAtMs: number;
+}
+
+/** What stands in the way of a key: a delivery that waits for a retry, or a dead one that blocks. */
+export interface Holder {
+  readonly key: string;
+  readonly seq: number;
+  /** A dead letter; otherwise it waits for its next attempt. */
+  readonly isDead: boolean;
+}
+
+/** What a new owner, or one that was poked, must know of a unit before it reads. All of one snapshot. */
+export interface UnitLoad {
+  readonly unit: number;
+  readonly poke: number;
+  readonly holders: readonly Holder[];
+}
+
+/** What to read of one unit: up to `limit` rows above `after`. */
+export interface UnitRequest {
+  readonly unit: number;
+  readonly after: number;
+  readonly limit: number;
+  /** Rows behind a dead letter of their key are left out, however many: they cannot run before somebody pokes the unit. */
+  readonly skipsBlocked: boolean;
+}
+
+/** What to read. Late rows and due rows are given for all units named, whatever the limits. */
+export interface ReadRequest {
+  readonly units: readonly UnitRequest[];
+  /** The snapshot of this process's read before; absent at the first. */
+  readonly since: Snapshot | undefined;
+  /** How many due rows at most, over all units. */
+  readonly dueLimit: number;
+}
+
+export interface ReadAnswer {
+  readonly snapshot: Snapshot;
+  /** In the order of `seq`: new rows above `after`, and rows below it that became visible since the last read. */
+  readonly ready: readonly Delivery[];
+  /** Where rows were left out: the last `seq` of the unit, all of which was looked at unless `limit` rows were given. */
+  readonly lastSeqs: ReadonlyMap<number, number>;
+  /** A huge transaction committed late: set all cursors to 0 and read again, skipping what is known. */
+  readonly isLateOverflow: boolean;
+  /** Waiting rows whose time has come, the longest due first. The same row comes again until it is settled. */
+  readonly due: readonly Delivery[];
+  /** Milliseconds until the next waiting row of these units is due, beyond those in `due`; absent when there is none. */
+  readonly nextDueInMs: number | undefined;
+  /** The poke counters of the units named, those that are not 0. */
+  readonly pokes: ReadonlyMap<number, number>;
+}
+
+/** The last error of a failed attempt, as it is kept: no secrets, a cut stack. */
+export interface DeliveryError {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string;
+  readonly kind: string;
+  readonly stack?: string;
+}
+
+/** Which row a result is for, and under which token it was started. */
+export interface SettleTarget {
+  readonly token: Token;
+  readonly seq: number;
+  readonly state: OpenState;
+  readonly version: number;
+  /** A replay since then began another: a failure that is written again, because its answer was lost, is not of that one. */
+  readonly cycle: number;
+}
+
+/** A row that is about to be started, and how often that makes. A number and not a step: a lost answer counts nothing twice. */
+export type MarkTarget = SettleTarget & { readonly starts: number };
+
+/** How one run ended, to be written. */
+export type Settlement =
+  | (SettleTarget & { readonly kind: 'done'; readonly attempts: number; readonly durationMs: number })
+  | (SettleTarget & {
+      /** To be tried again after `delayMs`. Holds its key. */
+      readonly kind: 'retry';
+      readonly delayMs: number;
+      readonly retry: RetryState;
+      readonly attempts: number;
+      readonly error: DeliveryError;
+    })
+  | (SettleTarget & {
+      /** Failed for good: a dead letter. */
+      readonly kind: 'dead';
+      readonly attempts: number;
+      readonly error: DeliveryError;
+      /** Later messages of its key wait behind it. */
+      readonly holds: boolean;
+    })
+  | (SettleTarget & {
+      /** Looked at again after `delayMs`; no attempt was made. Holds its key. */
+      readonly kind: 'postpone';
+      readonly delayMs: number;
+      readonly error: DeliveryError;
+    });
+
+export interface SettleAnswer {
+  /** The `seq`s that were written. The others were refused: the lease is lost, or the row changed. */
+  readonly settled: ReadonlySet<number>;
+  /** Units whose lease is lost. */
+  readonly lostUnits: ReadonlySet<number>;
+  /** Results the database cannot take, with why. Each was tried alone. */
+  readonly failed?: ReadonlyMap<number, unknown>;
+}
+
+/** What became of a commit. `unknown`: the connection was lost in it; the row tells. */
+export type CommitOutcome = 'committed' | 'refused' | 'unknown';
+
+/** A finished run whose effect and completion are committed together. */
+export type CommitTarget = SettleTarget & { readonly attempts: number; readonly durationMs: number };
+
+/** What an operator sees as running: reported with the beat for what runs longer than one. */
+export interface RunningReport {
+  readonly id: string;
+  readonly unit: number;
+  readonly attempt: number;
+  readonly startedMsAgo: number;
+}
+
+/** How long things are kept, and when senders are refused. */
+export interface KeepOptions {
+  readonly historyMs: number;
+  /** Open deliveries at which `send` is refused with `OUTBOX_FULL`; absent: never. */
+  readonly maxPending: number | undefined;
+}
+
+/** What the housekeeper found. */
+export interface HouseReport {
+  readonly pending: number;
+  readonly failed: number;
+  /** The age of the oldest ready delivery. */
+  readonly oldestMs: number | undefined;
+  readonly isFull: boolean;
+  /** Open deliveries that no live worker serves: no handler known, no worker for the handler, or for its generation. */
+  readonly unserved: readonly {
+    readonly reason: 'no-handler' | 'no-worker' | 'generation-unserved';
+    readonly handler: string | undefined;
+    readonly type: string | undefined;
+    readonly generation: number | undefined;
+    readonly count: number;
+  }[];
+}
+
+/** One worker's conversation with the database. Every call is bounded by a timeout and rejects when the database is away. */
+export interface RelaySession<Tx> {
+  /** Makes handlers, lanes and leases known and joins. Adopts messages that waited for such a handler. */
+  register(worker: WorkerRegistration): Promise<readonly Lane[]>;
+  /** Says that the worker lives. False: it was buried, and owns nothing any more. */
+  beat(workerId: string, leaseMs: number, running: readonly RunningReport[]): Promise<boolean>;
+  survey(workerId: string): Promise<Survey>;
+  /** Takes free units, each only if its epoch is still the one that was seen. */
+  acquire(workerId: string, units: readonly Token[]): Promise<readonly Token[]>;
+  /** Gives units back, clean. */
+  release(workerId: string, tokens: readonly Token[]): Promise<void>;
+  /** Leaves: gives back everything. */
+  leave(workerId: string): Promise<void>;
+  load(units: readonly number[]): Promise<readonly UnitLoad[]>;
+  read(request: ReadRequest): Promise<ReadAnswer>;
+  /** The rows in full and in the order of `seq`, large payloads too, where they are still open in that state and version. */
+  fetch(rows: readonly Pick<SettleTarget, 'seq' | 'state' | 'version'>[], unit: number): Promise<readonly Delivery[]>;
+  settle(workerId: string, settlements: readonly Settlement[]): Promise<SettleAnswer>;
+  /** Writes how often each row was started, before it is started again. Gives the `seq`s that were marked. */
+  mark(workerId: string, targets: readonly MarkTarget[]): Promise<ReadonlySet<number>>;
+  /** Takes one start back from each row: whoever marked it lost the unit, or stops, and lives. Needs no lease; never below 0. */
+  unmark(unit: number, seqs: readonly number[]): Promise<void>;
+  /**
+   * Runs `effect` in a transaction and finishes the targets in the same commit. `refused`: all is rolled back. Throws what
+   * `effect` throws, rolled back.
+   */
+  commit(workerId: string, targets: readonly CommitTarget[], effect: (tx: Tx) => Promise<void>): Promise<CommitOutcome>;
+  /** From now on senders wake this worker. */
+  doze(workerId: string): Promise<void>;
+  /** Senders need not wake it any more. */
+  rouse(workerId: string): Promise<void>;
+  /** Calls back when somebody wakes the workers. False: there is no way to be woken here, poll. */
+  listen(onWake: () => void): Promise<boolean>;
+  /** The housekeeper's round: expired keys, the history's ring, adoption, the sample of what is open. */
+  tidy(keep: KeepOptions): Promise<HouseReport>;
+  close(): Promise<void>;
+}

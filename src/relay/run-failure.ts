@@ -1,0 +1,81 @@
+import type { Instant } from '../kernel/effects.ts';
+import { HoldfastError } from '../kernel/error.ts';
+import { decide } from '../retry/decide.ts';
+import type { Failure } from '../retry/failure.ts';
+import { initialState, resume } from '../retry/state.ts';
+import { toDeliveryError } from './delivery-error.ts';
+import type { HandlerDefinition } from './handler.ts';
+import type { LineChange } from './owned-unit.ts';
+import type { RelayEvent } from './relay-event.ts';
+import type { Delivery, DeliveryError, SettleTarget, Settlement } from './relay-store.ts';
+
+/** What follows a failed attempt: what is written, how the key's line changes, and what is told. */
+export interface FailurePlan {
+  readonly settlement: Settlement;
+  readonly change: LineChange;
+  readonly event: Extract<RelayEvent, { kind: 'run-failed' }>;
+}
+
+/** A failed attempt as it is judged. `startedAt` is when the attempt began; `random` one draw from [0, 1). */
+export interface FailedAttempt {
+  readonly delivery: Delivery;
+  readonly target: SettleTarget;
+  readonly error: unknown;
+  readonly startedAt: Instant;
+  readonly now: Instant;
+  readonly random: number;
+}
+
+/** Decides what follows a failed attempt of a handler. Pure. */
+export function planFailure<Tx>(handler: HandlerDefinition<Tx>, failed: FailedAttempt): FailurePlan {
+  const { delivery, target, error, startedAt, now, random } = failed;
+  const failure = judge(handler, error);
+  const before = delivery.retry ? resume(delivery.retry, startedAt).state : initialState(startedAt);
+  const decision = decide(handler.policy, before, failure, now, random);
+  const attempts = delivery.attempts + 1;
+  const kept = toDeliveryError(error, failure);
+  const about = {
+    kind: 'run-failed' as const,
+    handler: handler.name,
+    delivery,
+    attempt: attempts,
+    maxAttempts: handler.policy.maxAttempts,
+    durationMs: now.monoMs - startedAt.monoMs,
+    failure,
+    error: kept,
+  };
+  if (decision.kind === 'wait') {
+    const { delayMs, state: retry } = decision;
+    return {
+      settlement: { ...target, kind: 'retry', delayMs, retry, attempts, error: kept },
+      change: 'waits',
+      event: { ...about, next: { kind: 'retry', delayMs } },
+    };
+  }
+  return {
+    ...deadPlan(handler, target, attempts, kept),
+    event: { ...about, next: { kind: 'dead', reason: decision.reason } },
+  };
+}
+
+/** What is written for a delivery that is dead, and how its line changes. */
+export function deadPlan<Tx>(
+  handler: HandlerDefinition<Tx>,
+  target: SettleTarget,
+  attempts: number,
+  error: DeliveryError,
+): Pick<FailurePlan, 'settlement' | 'change'> {
+  const holds = handler.onDead !== 'pass';
+  return { settlement: { ...target, kind: 'dead', attempts, error, holds }, change: holds ? 'blocks' : 'passes' };
+}
+
+// A classifier that throws must not take the relay down, nor the message for ever.
+function judge<Tx>({ classifier, name }: HandlerDefinition<Tx>, error: unknown): Failure {
+  try {
+    return classifier(error);
+  } catch (thrown) {
+    const problem = thrown instanceof Error ? `threw ${thrown.name}` : 'threw';
+    const code = new HoldfastError('CLASSIFIER_FAILED', { operation: name, problem }).code;
+    return { verdict: 'retry', kind: 'unknown', code };
+  }
+}

@@ -1,0 +1,181 @@
+import { HoldfastError, isHoldfastError } from '../kernel/error.ts';
+import type { Effects } from '../kernel/effects.ts';
+import { describeIssue } from '../outbox/payload.ts';
+import type { HandlerTake, HandlingHandler, Project, ProjectingHandler } from './handler.ts';
+import type { RelayEvent } from './relay-event.ts';
+import type { RelaySession } from './relay-store.ts';
+import { commitSafely, LocalFault } from './local-fault.ts';
+import { runWrapped, type RunWrapper } from './run-wrapper.ts';
+import type { Run, RunOutcome } from './run.ts';
+
+/** What it takes to run handlers. */
+export interface RunnerHost<Tx> {
+  readonly session: RelaySession<Tx>;
+  readonly effects: Effects;
+  readonly wrapRun: RunWrapper | undefined;
+  readonly tell: (event: RelayEvent) => void;
+  workerId(): string;
+  whenKeySettled(run: Run<Tx>): Promise<void>;
+  end(run: Run<Tx>, outcome: RunOutcome): void;
+}
+
+/** Calls the handler of one delivery and reports how it ended. */
+export function runHandler<Tx>(host: RunnerHost<Tx>, handler: HandlingHandler<Tx>, run: Run<Tx>): void {
+  tellStarted(host, run);
+  const call = (): unknown => {
+    const take = takeOf(handler, run);
+    const payload = payloadOf(host, take, run);
+    return isThenable(payload) ? payload.then((ready) => take.run(ready, run)) : take.run(payload, run);
+  };
+  let result: unknown;
+  try {
+    result = host.wrapRun ? runWrapped(host.wrapRun, run, async () => call()) : call();
+  } catch (error) {
+    host.end(run, failureOf(run, error));
+    return;
+  }
+  if (!isThenable(result)) host.end(run, { kind: 'done' });
+  else {
+    result.then(
+      () => host.end(run, { kind: 'done' }),
+      (error: unknown) => host.end(run, failureOf(run, error)),
+    );
+  }
+}
+
+/**
+ * Runs deliveries of a handler that only touches the database in one transaction, in their order, and finishes them in the
+ * same commit. When one of them fails, all is rolled back and the halves run on their own, until the guilty one is alone.
+ */
+export async function runGroup<Tx>(
+  host: RunnerHost<Tx>,
+  handler: ProjectingHandler<Tx>,
+  runs: readonly Run<Tx>[],
+): Promise<void> {
+  const ready: Prepared<Tx>[] = [];
+  // Keys one of which did not end well: what follows it in its key goes back in line.
+  const stuckKeys = new Set<string>();
+  for (const run of runs) {
+    tellStarted(host, run);
+    try {
+      const take = takeOf(handler, run);
+      ready.push({ run, take, payload: await payloadOf(host, take, run) });
+    } catch (error) {
+      if (run.key !== undefined) stuckKeys.add(run.key);
+      host.end(run, failureOf(run, error));
+    }
+  }
+  await runTogether(host, ready, stuckKeys);
+}
+
+interface Prepared<Tx> {
+  readonly run: Run<Tx>;
+  readonly take: HandlerTake<Project<unknown, Tx>>;
+  readonly payload: unknown;
+}
+
+async function runTogether<Tx>(
+  host: RunnerHost<Tx>,
+  group: readonly Prepared<Tx>[],
+  stuckKeys: Set<string>,
+): Promise<void> {
+  const prepared = group.filter(({ run }) => {
+    const isStuck = run.key !== undefined && stuckKeys.has(run.key);
+    if (isStuck) host.end(run, { kind: 'interrupted' });
+    return !isStuck && !run.isOver;
+  });
+  const [first] = prepared;
+  if (!first) return;
+  const failure = await commitTogether(host, prepared);
+  if (!failure) return;
+  if (prepared.length === 1 || (failure.kind === 'refused' && failure.reason === 'outcome-unknown')) {
+    for (const { run } of prepared) {
+      if (run.key !== undefined) stuckKeys.add(run.key);
+      host.end(run, failure);
+    }
+    return;
+  }
+  const half = Math.ceil(prepared.length / 2);
+  await runTogether(host, prepared.slice(0, half), stuckKeys);
+  await runTogether(host, prepared.slice(half), stuckKeys);
+}
+
+/** Nothing when all ended; otherwise why not, and nothing of it was kept. */
+async function commitTogether<Tx>(
+  host: RunnerHost<Tx>,
+  prepared: readonly Prepared<Tx>[],
+): Promise<RunOutcome | undefined> {
+  let failed: RunOutcome | undefined;
+  try {
+    for (const { run } of prepared) await host.whenKeySettled(run);
+    const now = host.effects.monoMs();
+    const targets = prepared.map(({ run }) => run.targetAt(now));
+    const outcome = await commitSafely(host.session, host.workerId(), targets, async (tx) => {
+      for (const { run, take, payload } of prepared) {
+        const call = async (): Promise<unknown> => take.run(payload, tx, run);
+        try {
+          await runWrapped(host.wrapRun, run, call);
+        } catch (error) {
+          failed = failureOf(run, error);
+          throw error;
+        }
+      }
+    });
+    if (outcome === 'committed') for (const { run } of prepared) host.end(run, { kind: 'committed' });
+    if (outcome === 'committed') return undefined;
+    return { kind: 'refused', reason: outcome === 'unknown' ? 'outcome-unknown' : 'row-changed' };
+  } catch (error) {
+    return failed ?? { kind: 'failed', error };
+  }
+}
+
+/** What its failure means: its own, or that it was told to stop. */
+function failureOf<Tx>(run: Run<Tx>, error: unknown): RunOutcome {
+  if (error instanceof LocalFault) return { kind: 'refused', reason: 'outcome-unknown' };
+  if (isHoldfastError(error, 'DELIVERY_TAKEN')) return { kind: 'refused', reason: 'row-changed' };
+  if (isHoldfastError(error, 'HANDLER_TYPE_UNKNOWN')) return { kind: 'postponed', error };
+  if (!run.aborted) return { kind: 'failed', error };
+  const { reason } = run.aborted;
+  return isHoldfastError(reason, 'ATTEMPT_TIMEOUT') ? { kind: 'failed', error: reason } : { kind: 'interrupted' };
+}
+
+function takeOf<Tx, Take>(
+  handler: { readonly name: string; readonly takes: ReadonlyMap<string, Take> },
+  run: Run<Tx>,
+): Take {
+  const take = handler.takes.get(run.type);
+  if (!take) throw new HoldfastError('HANDLER_TYPE_UNKNOWN', { handler: handler.name, type: run.type });
+  return take;
+}
+
+/** The payload as the handler gets it: what the event's schema makes of what was stored. Throws `PAYLOAD_INVALID`. */
+function payloadOf<Tx>(host: RunnerHost<Tx>, { event }: HandlerTake<unknown>, run: Run<Tx>): unknown {
+  const { payload } = run.delivery;
+  if (payload === undefined) return fetchPayload(host, run).then((text) => validated(event, JSON.parse(text)));
+  const value: unknown = JSON.parse(payload);
+  return event.schema ? validated(event, value) : value;
+}
+
+async function validated(event: HandlerTake<unknown>['event'], value: unknown): Promise<unknown> {
+  if (!event.schema) return value;
+  const result = await event.schema['~standard'].validate(value);
+  const issue = result.issues?.[0];
+  if (issue) throw new HoldfastError('PAYLOAD_UNREADABLE', { type: event.type, problem: describeIssue(issue) });
+  return (result as { value: unknown }).value;
+}
+
+async function fetchPayload<Tx>({ session }: RunnerHost<Tx>, { delivery }: Run<Tx>): Promise<string> {
+  const [row] = await session.fetch([delivery], delivery.unit).catch((error: unknown) => {
+    throw new LocalFault('the payload could not be fetched', { cause: error });
+  });
+  if (row?.payload === undefined) throw new HoldfastError('DELIVERY_TAKEN', { id: delivery.id });
+  return row.payload;
+}
+
+function tellStarted<Tx>(host: RunnerHost<Tx>, { handler, delivery, attempt }: Run<Tx>): void {
+  host.tell({ kind: 'run-started', handler, delivery, attempt });
+}
+
+function isThenable(value: unknown): value is Promise<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+}

@@ -1,0 +1,161 @@
+import type { HandlerContext } from './handler.ts';
+import type { OwnedUnit } from './owned-unit.ts';
+import type { CommitOutcome, CommitTarget, Delivery } from './relay-store.ts';
+
+/** How a run ended. `interrupted`: it was not its fault and nothing is written; whoever owns the row runs it again. */
+export type RunOutcome =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'committed' }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  | { readonly kind: 'postponed'; readonly error: unknown }
+  | { /** Its process died each of the last times it ran. */ readonly kind: 'killer' }
+  | { readonly kind: 'refused'; readonly reason: 'row-changed' | 'outcome-unknown' }
+  | { readonly kind: 'interrupted' };
+
+/** What a run needs from the relay. */
+export interface RunHost<Tx> {
+  commit(run: Run<Tx>, effect: (tx: Tx) => Promise<unknown>): Promise<void>;
+}
+
+/** One run of one delivery, and the context its handler is given. */
+export class Run<Tx> implements HandlerContext<Tx> {
+  readonly delivery: Delivery;
+  readonly unit: OwnedUnit;
+  readonly handler: string;
+  readonly maxAttempts: number;
+  readonly startedMs: number;
+  readonly commit: HandlerContext<Tx>['commit'];
+  /** The result no longer counts: it ended, or was given up. */
+  isOver = false;
+  isExecuting = false;
+  /** It shares a commit, and a slot, with others. */
+  isGrouped = false;
+  timeoutMs: number | undefined;
+  /** What `ctx.commit` came to; it decides over whatever the handler does afterwards. */
+  committed: CommitOutcome | undefined;
+  #controller: AbortController | undefined;
+  #abort: { readonly reason: unknown } | undefined;
+  #committing: Promise<unknown> | undefined;
+  #onAbort: ((reason: unknown) => void) | undefined;
+
+  constructor(
+    host: RunHost<Tx>,
+    about: { delivery: Delivery; unit: OwnedUnit; handler: string; maxAttempts: number; startedMs: number },
+  ) {
+    this.delivery = about.delivery;
+    this.unit = about.unit;
+    this.handler = about.handler;
+    this.maxAttempts = about.maxAttempts;
+    this.startedMs = about.startedMs;
+    // A field and not a method: handlers take it out of the context.
+    this.commit = (effect) => host.commit(this, effect);
+  }
+
+  get attempt(): number {
+    return this.delivery.attempts + 1;
+  }
+
+  get id(): string {
+    return this.delivery.id;
+  }
+
+  get type(): string {
+    return this.delivery.type;
+  }
+
+  get key(): string | undefined {
+    return this.delivery.key;
+  }
+
+  get idempotencyKey(): string {
+    const { idempotencyKey, version, rerun } = this.delivery;
+    const edited = version === 0 ? '' : `:v${version}`;
+    return `${idempotencyKey}:${this.handler}${edited}${rerun === 0 ? '' : `:r${rerun}`}`;
+  }
+
+  get source(): string {
+    return this.delivery.source;
+  }
+
+  get target(): string | undefined {
+    return this.delivery.target;
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return this.delivery.headers ?? {};
+  }
+
+  get generation(): number | undefined {
+    return this.delivery.generation;
+  }
+
+  get correlationId(): string | undefined {
+    return this.delivery.correlationId;
+  }
+
+  get causationId(): string | undefined {
+    return this.delivery.causationId;
+  }
+
+  get traceparent(): string | undefined {
+    return this.delivery.traceparent;
+  }
+
+  get createdAt(): Date {
+    return new Date(this.delivery.createdAtMs);
+  }
+
+  /** Made only if somebody looks at it. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#abort && !this.#controller.signal.aborted) this.#controller.abort(this.#abort.reason);
+    return this.#controller.signal;
+  }
+
+  get aborted(): { readonly reason: unknown } | undefined {
+    return this.#abort;
+  }
+
+  abort(reason: unknown): void {
+    if (this.#abort) return;
+    this.#abort = { reason };
+    this.#controller?.abort(reason);
+    this.#onAbort?.(reason);
+  }
+
+  /** What the work comes to, or a rejection with the reason as soon as the run is aborted. */
+  abortable(work: Promise<unknown>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#abort) reject(this.#abort.reason);
+      this.#onAbort = reject;
+      work.then(() => resolve(), reject);
+    });
+  }
+
+  get isCommitting(): boolean {
+    return this.#committing !== undefined;
+  }
+
+  /** Notes what its commit comes to. */
+  async commitWith(commit: () => Promise<CommitOutcome>): Promise<CommitOutcome> {
+    const committing = commit();
+    this.#committing = committing;
+    try {
+      this.committed = await committing;
+      return this.committed;
+    } finally {
+      this.#committing = undefined;
+    }
+  }
+
+  /** Resolves when no commit is on its way. */
+  async whenCommitEnds(): Promise<void> {
+    await this.#committing?.catch(() => undefined);
+  }
+
+  targetAt(nowMs: number): CommitTarget {
+    const { seq, state, version, cycle } = this.delivery;
+    const durationMs = Math.round(nowMs - this.startedMs);
+    return { token: this.unit.token, seq, state, version, cycle, attempts: this.attempt, durationMs };
+  }
+}

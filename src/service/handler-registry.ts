@@ -1,0 +1,129 @@
+import { OptionCheck } from '../kernel/check-options.ts';
+import type { HandledEvent } from '../outbox/event.ts';
+import { type Handle, type HandlerDefinition, type HandlerOptions, ON_DEAD, type Project } from '../relay/handler.ts';
+import { createClassifier } from '../retry/classifier.ts';
+import { eventHandler } from '../retry/policies.ts';
+
+/** A handler under one name, for one or several kinds of message. */
+interface Registration<Tx> {
+  readonly of: 'on()' | 'project()';
+  readonly events: readonly HandledEvent<unknown>[];
+  readonly name: string;
+  readonly run:
+    | { readonly kind: 'handle'; readonly run: Handle<unknown, Tx> }
+    | { readonly kind: 'project'; readonly run: Project<unknown, Tx> };
+  readonly options: HandlerOptions;
+}
+
+const NAME = /^[a-z0-9][a-z0-9._-]{0,99}$/i;
+const FIELDS: readonly (keyof HandlerOptions)[] = [
+  'policy',
+  'classify',
+  'terminalErrors',
+  'concurrency',
+  'timeoutMs',
+  'onDead',
+  'repeatable',
+];
+const HANDLE_CONCURRENCY = 16;
+// Each is a transaction on the user's pool, and one already runs a hundred messages at a time.
+const PROJECT_CONCURRENCY = 2;
+const TIMEOUT_MS = 5 * 60_000;
+
+/** The handlers of one service, by name. Wrong registrations are refused at once, all named. */
+export class HandlerRegistry<Tx> {
+  readonly #handlers = new Map<string, HandlerDefinition<Tx>>();
+
+  get all(): ReadonlyMap<string, HandlerDefinition<Tx>> {
+    return this.#handlers;
+  }
+
+  add(registration: Registration<Tx>): void {
+    const known = this.#handlers.get(registration.name);
+    checkRegistration(registration, known);
+    const { events, run } = registration;
+    const takes = new Map<string, unknown>(known?.takes);
+    for (const event of events) takes.set(event.type, { event, run: run.run });
+    const rules = known ?? rulesOf(registration);
+    this.#handlers.set(registration.name, { ...rules, kind: run.kind, takes } as HandlerDefinition<Tx>);
+  }
+
+  /** The handlers of these names; all when none are given. Refuses names it does not know. */
+  select(names: readonly string[] | undefined): ReadonlyMap<string, HandlerDefinition<Tx>> {
+    if (names === undefined) return this.#handlers;
+    const check = new OptionCheck('start()');
+    const chosen = new Map<string, HandlerDefinition<Tx>>();
+    for (const name of names) {
+      const handler = this.#handlers.get(name);
+      if (handler) chosen.set(name, handler);
+      else check.refuse('handlers', name, `write names that are registered: ${[...this.#handlers.keys()].join(', ')}`);
+    }
+    check.done();
+    return chosen;
+  }
+}
+
+function rulesOf<Tx>({ name, run, options }: Registration<Tx>): Omit<HandlerDefinition<Tx>, 'kind' | 'takes'> {
+  const { policy = eventHandler, classify, terminalErrors, onDead = 'block', repeatable = false } = options;
+  const limit = Number.isFinite(policy.timeoutMs) ? policy.timeoutMs : TIMEOUT_MS;
+  return {
+    name,
+    policy,
+    classifier: createClassifier({ unknown: 'retry', before: classify, terminalErrors }),
+    concurrency: options.concurrency ?? (run.kind === 'project' ? PROJECT_CONCURRENCY : HANDLE_CONCURRENCY),
+    timeoutMs: options.timeoutMs ?? limit,
+    onDead,
+    repeatable,
+  };
+}
+
+function checkRegistration<Tx>(
+  { of, events, name, run, options }: Registration<Tx>,
+  known: HandlerDefinition<Tx> | undefined,
+): void {
+  const check = new OptionCheck(of);
+  if (events.length === 0) check.refuse('event', events, 'pass an event, or a list with at least one');
+  for (const event of events) {
+    if (typeof event?.type !== 'string') check.refuse('event', event, "pass what event('order.placed') gives");
+    else if (known?.takes.has(event.type)) {
+      check.refuse('name', name, `choose another name: it already handles ${JSON.stringify(event.type)}`);
+    }
+  }
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    check.refuse('name', name, "write letters, digits and . _ -, at most 100, for example 'email-receipt'");
+  }
+  if (typeof run.run !== 'function') check.refuse('handler', run.run, 'pass a function of the payload');
+  if (known && known.kind !== run.kind)
+    check.refuse('name', name, 'choose another name: one name is for on() or for project()');
+  if (check.object('options', options, 'pass an object, or leave it out')) checkOptions(check, options, known);
+  check.done();
+}
+
+function checkOptions<Tx>(check: OptionCheck, options: HandlerOptions, known: HandlerDefinition<Tx> | undefined): void {
+  check.known(options, FIELDS);
+  const { policy, concurrency, timeoutMs, onDead, repeatable } = options;
+  if (known && Object.keys(options).length > 0) {
+    check.refuse(
+      'options',
+      options,
+      'give the options with the first event of the name, or pass all events in one list',
+    );
+  }
+  if (policy !== undefined && typeof policy?.schedule?.delayMs !== 'function') {
+    check.refuse('policy', policy, 'pass what policy() gives, or leave it out');
+  }
+  if (concurrency !== undefined) {
+    check.number('concurrency', concurrency, {
+      min: 1,
+      max: 10_000,
+      integer: true,
+      write: 'write a whole number from 1',
+    });
+  }
+  if (timeoutMs !== undefined) {
+    check.number('timeoutMs', timeoutMs, { min: 1, max: Infinity, write: 'write milliseconds from 1, or Infinity' });
+  }
+  if (onDead !== undefined) check.word('onDead', onDead, ON_DEAD);
+  if (repeatable !== undefined && typeof repeatable !== 'boolean')
+    check.refuse('repeatable', repeatable, 'write true or false');
+}

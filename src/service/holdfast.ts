@@ -1,0 +1,88 @@
+import { OptionCheck } from '../kernel/check-options.ts';
+import type { HandledEvent } from '../outbox/event.ts';
+import type { OutboxStore } from '../outbox/outbox-store.ts';
+import { createSending, type Sending } from '../outbox/sending.ts';
+import type { Handle, HandlerOptions, Project } from '../relay/handler.ts';
+import type { RelayStore } from '../relay/relay-store.ts';
+import { type RunningRelay, startRelay } from '../relay/relay.ts';
+import { HandlerRegistry } from './handler-registry.ts';
+import { relayParts, type StartOptions } from './start-options.ts';
+
+/** What `holdfast` takes. */
+export interface HoldfastOptions<Tx> {
+  /** The name of this service: the `source` of what it sends, and what its dead letters are listed under. */
+  readonly service: string;
+  /** With `start`, a store that can run handlers: `postgres({ pool })`. */
+  readonly store: OutboxStore<Tx> | RelayStore<Tx>;
+  /** The generation of this deployment: what it sends carries it. Default: none. */
+  readonly generation?: number | undefined;
+  /** Its handlers take messages of their own generation only, so that a rolling deployment does not mix them. Default false. */
+  readonly pinned?: boolean | undefined;
+}
+
+/** One kind of message, or several, as `on` and `project` take them. */
+type Events<Output> = HandledEvent<Output> | readonly HandledEvent<Output>[];
+
+/** Holdfast in one service. */
+export interface Holdfast<Tx> extends Sending<Tx> {
+  readonly service: string;
+  /**
+   * Registers a handler. Each name gets every message of its events once, in order within a key, in whichever process has it.
+   * Returning is success; throwing is a failed attempt, judged by its policy.
+   */
+  on<Output>(events: Events<Output>, name: string, handle: Handle<Output, Tx>, options?: HandlerOptions): void;
+  /**
+   * Registers a handler whose effects are database statements alone: `tx` is a transaction in which the message is finished
+   * too. Many messages share one commit, which makes it the fastest way. Touch nothing but `tx` in it.
+   */
+  project<Output>(events: Events<Output>, name: string, project: Project<Output, Tx>, options?: HandlerOptions): void;
+  /** Starts to handle messages in this process. Register handlers before. */
+  start(options?: StartOptions): Promise<RunningRelay>;
+}
+
+/** Ties a service to its store. It starts nothing: sending needs no running part. */
+export function holdfast<Tx>(options: HoldfastOptions<Tx>): Holdfast<Tx> {
+  checkHoldfast(options);
+  const { service, store, generation, pinned = false } = options;
+  const registry = new HandlerRegistry<Tx>();
+  return {
+    service,
+    ...createSending({ service, generation }, store),
+    on: (events, name, handle, handlerOptions = {}) => {
+      const run = { kind: 'handle', run: handle as Handle<unknown, Tx> } as const;
+      registry.add({ of: 'on()', events: [events].flat(), name, run, options: handlerOptions });
+    },
+    project: (events, name, project, handlerOptions = {}) => {
+      const run = { kind: 'project', run: project as Project<unknown, Tx> } as const;
+      registry.add({ of: 'project()', events: [events].flat(), name, run, options: handlerOptions });
+    },
+    start: async (startOptions = {}) => {
+      const about = { service, generation, isPinned: pinned };
+      return startRelay(await relayParts(about, store, registry, startOptions));
+    },
+  };
+}
+
+function checkHoldfast<Tx>(options: HoldfastOptions<Tx>): void {
+  const check = new OptionCheck('holdfast()');
+  if (check.object('options', options, "pass { service: 'orders', store: postgres({ pool }) }")) {
+    check.known(options, ['service', 'store', 'generation', 'pinned']);
+    const { service, store, generation, pinned } = options;
+    if (typeof service !== 'string' || service === '')
+      check.refuse('service', service, "name it, for example 'orders'");
+    if (typeof store?.append !== 'function')
+      check.refuse('store', store, 'pass a store, for example postgres({ pool })');
+    if (generation !== undefined) {
+      check.number('generation', generation, { min: 0, integer: true, write: 'write a whole number, or leave it out' });
+    }
+    if (pinned !== undefined && typeof pinned !== 'boolean') check.refuse('pinned', pinned, 'write true or false');
+    if (pinned === true && generation === undefined) {
+      check.refuse(
+        'pinned',
+        pinned,
+        'give the generation too: pinned handlers take messages of their own generation only',
+      );
+    }
+  }
+  check.done();
+}
