@@ -1,10 +1,18 @@
 import { OptionCheck } from '../kernel/check-options.ts';
-import type { OutboxStore } from '../outbox/new-message.ts';
+import { HoldfastError } from '../kernel/error.ts';
+import type { SendResult } from '../outbox/outbox-store.ts';
+import type { RelayStore } from '../relay/relay-store.ts';
+import { systemEffects } from '../system/effects.ts';
 import { append, appendStatements } from './append.ts';
+import type { Driver } from './driver/driver.ts';
+import { findDriver, type SqlPool, type TransactionOf } from './driver/find-driver.ts';
+import { type ForeignMessage, receive, receiveStatement } from './receive.ts';
+import { openSession } from './relay/session.ts';
+import { wakeChannel } from './relay/wake-statement.ts';
 import { DEFAULT_SCHEMA, quotedSchema } from './schema-name.ts';
 import { type SqlTransaction, transactionRunner } from './sql-runner.ts';
 
-/** What `postgres` takes. Every field may be left out. */
+/** What `postgres` takes for sending alone. Every field may be left out. */
 export interface PostgresOptions {
   /** Where our tables are. Default `holdfast`. */
   readonly schema?: string | undefined;
@@ -12,15 +20,66 @@ export interface PostgresOptions {
   readonly dedupMs?: number | undefined;
 }
 
+/** What `postgres` takes for sending and running handlers. */
+export interface PostgresRelayOptions<Pool, Tx = TransactionOf<Pool>> extends PostgresOptions {
+  /** A pg `Pool`, the `sql` of postgres.js, or a PGlite database. Handlers commit through it; the relay's own connections are extra. */
+  readonly pool: Pool;
+  /** What handlers get instead of the client's own transaction: `(tx) => drizzle(tx)`. */
+  readonly wrap?: ((tx: TransactionOf<Pool>) => Tx) | undefined;
+  /** A pool with direct connections, where `pool` goes through a pooler in transaction mode: LISTEN does not work through one. */
+  readonly listen?: SqlPool | undefined;
+}
+
+/** The store on PostgreSQL: a relay's, and what consumers of brokers need. */
+export interface PostgresStore<Tx> extends RelayStore<Tx> {
+  /**
+   * Stores messages that came from elsewhere in the caller's transaction, each once however often it arrives within
+   * `rememberMs`. Throws `OUTBOX_FULL`.
+   */
+  receive(tx: Tx, messages: readonly ForeignMessage[], rememberMs: number): Promise<readonly SendResult[]>;
+}
+
 const WEEK_MS = 7 * 86_400_000;
 
-/** The store on PostgreSQL. It writes through the caller's own transaction; run `migrate` once before. */
-export function postgres(options: PostgresOptions = {}): OutboxStore<SqlTransaction> {
+/**
+ * The store on PostgreSQL. It sends through the caller's own transaction, and with a `pool` it runs handlers; run `migrate`
+ * once before. Without a pool, starting handlers throws `POOL_MISSING`.
+ */
+export function postgres<Pool extends SqlPool, Tx = TransactionOf<Pool>>(
+  options: PostgresRelayOptions<Pool, Tx>,
+): PostgresStore<Tx>;
+export function postgres(options?: PostgresOptions): PostgresStore<SqlTransaction>;
+export function postgres<Tx>(options: Partial<PostgresRelayOptions<SqlPool, Tx>> = {}): PostgresStore<Tx> {
   const check = new OptionCheck('postgres()');
-  const { schema = DEFAULT_SCHEMA, dedupMs = WEEK_MS } = options;
-  check.known(options, ['schema', 'dedupMs']);
+  const { schema = DEFAULT_SCHEMA, dedupMs = WEEK_MS, pool, listen, wrap } = options;
+  check.known(options, ['schema', 'dedupMs', 'pool', 'wrap', 'listen']);
   check.number('dedupMs', dedupMs, { min: 1_000, integer: true, write: 'write whole milliseconds from 1000' });
+  if (wrap !== undefined && typeof wrap !== 'function')
+    check.refuse('wrap', wrap, 'pass a function of the transaction');
+  const driver = checkedDriver(check, 'pool', pool);
+  const listenDriver = checkedDriver(check, 'listen', listen) ?? driver;
   check.done();
-  const statements = appendStatements(quotedSchema('postgres()', schema), `${schema}_ready`, dedupMs);
-  return { append: async (tx, messages) => append(transactionRunner(tx), statements, messages) };
+  const quoted = quotedSchema('postgres()', schema);
+  const channel = wakeChannel(schema);
+  const statements = appendStatements(quoted, channel, dedupMs);
+  const receiving = receiveStatement(quoted, channel);
+  return {
+    append: async (tx, messages) => append(transactionRunner(tx as SqlTransaction), statements, messages),
+    receive: async (tx, messages, rememberMs) =>
+      receive(transactionRunner(tx as SqlTransaction), receiving, messages, rememberMs),
+    openRelay: async () => {
+      if (driver === undefined || listenDriver === undefined) throw new HoldfastError('POOL_MISSING', {});
+      const wrapped = (wrap ?? ((native: unknown) => native)) as (native: unknown) => Tx;
+      return openSession<Tx>({ schema: quoted, channel, driver, listenDriver, wrap: wrapped, effects: systemEffects });
+    },
+  };
+}
+
+function checkedDriver(check: OptionCheck, option: string, pool: unknown): Driver<unknown> | undefined {
+  if (pool === undefined) return undefined;
+  const driver = findDriver(pool, systemEffects);
+  if (driver === undefined) {
+    check.refuse(option, pool, 'pass a pg Pool, the sql of postgres.js, or a PGlite database');
+  }
+  return driver;
 }

@@ -185,11 +185,12 @@ function pg(value: Loose): SqlRunner | undefined {
 }
 
 function makeRunner(kind: SqlClientKind, inTransaction: boolean | 'unknown', run: Run): SqlRunner {
-  const query: SqlRunner['query'] = async (text, params = []) => plainNames(await run(text, params.map(encode)));
+  const query: SqlRunner['query'] = async (text, params = []) => plainNames(await run(text, params.map(encodeParam)));
   return { kind, inTransaction, query };
 }
 
-function encode(param: SqlParam): string | null {
+/** A parameter as the text that all clients send. */
+export function encodeParam(param: SqlParam): string | null {
   if (param === null) return null;
   if (typeof param !== 'object') return String(param);
   return `{${param.map((item) => (item === null ? 'NULL' : `"${item.replace(/["\\]/g, '\\$&')}"`)).join(',')}}`;

@@ -1,0 +1,87 @@
+import { OptionCheck } from '../kernel/check-options.ts';
+import { DEAD_LETTER_STATUSES } from './operator-records.ts';
+import type { By, DeadLetterFilter, Paging } from './operator.ts';
+
+const ACTOR_LENGTH = 200;
+const TEXT_LENGTH = 2_000;
+
+/** Refuses a change whose author, reason or generation cannot be written down. Throws `INVALID_OPTIONS`. */
+export function checkChange(
+  verb: string,
+  by: By,
+  options: { readonly generation?: number | undefined; readonly needsReason?: boolean } = {},
+): void {
+  const check = new OptionCheck(`${verb}()`);
+  if (check.object('by', by, "pass { actor: 'ann@example.com', reason: 'why' }")) {
+    check.known(by, ['actor', 'reason'], 'by.');
+    if (!isText(by.actor, ACTOR_LENGTH)) check.refuse('by.actor', by.actor, `write 1 to ${ACTOR_LENGTH} characters`);
+    const mayMiss = options.needsReason !== true && by.reason === undefined;
+    if (!mayMiss && !isText(by.reason, TEXT_LENGTH)) {
+      check.refuse('by.reason', by.reason, `write why, in 1 to ${TEXT_LENGTH} characters`);
+    }
+  }
+  if (options.generation !== undefined) {
+    check.number('generation', options.generation, {
+      min: 0,
+      integer: true,
+      write: 'write a whole number, or leave it out',
+    });
+  }
+  check.done();
+}
+
+const FILTER_TEXTS = ['service', 'handler', 'type', 'key', 'errorCode', 'search'] as const;
+const FILTER_TIMES = ['since', 'until'] as const;
+
+/** Refuses a filter that is not one, all wrong fields at once. Throws `INVALID_OPTIONS`. */
+export function checkFilter(
+  verb: string,
+  filter: DeadLetterFilter & Paging & { readonly status?: string | undefined },
+  extra: readonly string[],
+  maxLimit: number,
+): void {
+  const check = new OptionCheck(`${verb}()`);
+  if (!check.object('filter', filter, 'pass an object such as { service: "billing" }')) check.done();
+  check.known(filter, [...FILTER_TEXTS, ...FILTER_TIMES, ...extra]);
+  for (const name of FILTER_TEXTS) checkText(check, name, filter[name]);
+  for (const name of FILTER_TIMES) {
+    const time = filter[name];
+    if (time !== undefined && !(time instanceof Date && Number.isFinite(time.getTime()))) {
+      check.refuse(name, time, 'pass a valid Date, or leave it out');
+    }
+  }
+  if (filter.status !== undefined) check.word('status', filter.status, DEAD_LETTER_STATUSES);
+  checkLimit(check, filter.limit, maxLimit);
+  check.done();
+}
+
+/** Refuses a request for a list whose texts or limit are wrong. Throws `INVALID_OPTIONS`. */
+export function checkList(verb: string, filter: Paging, texts: Readonly<Record<string, unknown>>): void {
+  const check = new OptionCheck(`${verb}()`);
+  check.known(filter, [...Object.keys(texts), 'limit', 'cursor']);
+  for (const [name, value] of Object.entries(texts)) checkText(check, name, value);
+  checkLimit(check, filter.limit, MAX_PAGE);
+  check.done();
+}
+
+/** The most a page may have. */
+export const MAX_PAGE = 1_000;
+
+function checkLimit(check: OptionCheck, limit: number | undefined, max: number): void {
+  if (limit === undefined) return;
+  check.number('limit', limit, { min: 1, max, integer: true, write: `write a whole number from 1 to ${max}` });
+}
+
+function checkText(check: OptionCheck, name: string, value: unknown): void {
+  if (value !== undefined && !isText(value, TEXT_LENGTH)) check.refuse(name, value, 'write text, or leave it out');
+}
+
+function isText(value: unknown, longest: number): boolean {
+  return (
+    typeof value === 'string' &&
+    value.trim() !== '' &&
+    value.length <= longest &&
+    value.isWellFormed() &&
+    !value.includes('\u0000')
+  );
+}

@@ -1,0 +1,35 @@
+export type { FailureCycle } from './failure-cycle.ts';
+export type { DeliveryForecast, Forecast, PlannedAttempt, PolicyLookup } from './forecast.ts';
+export type {
+  BadId,
+  Cancelled,
+  Discarded,
+  Edited,
+  Found,
+  HandlerRefusal,
+  NotFailed,
+  NotFound,
+  Paused,
+  Replayed,
+  Resumed,
+  Retired,
+} from './operator-outcomes.ts';
+export {
+  type AuditRecord,
+  type AuditVerb,
+  DEAD_LETTER_STATUSES,
+  type DeadLetter,
+  type DeadLetterStatus,
+  type DeliveryRecord,
+  type DeliveryStatus,
+  type EditRecord,
+  type HandlerRecord,
+  type HandlerStats,
+  type HeldKey,
+  type MessageDetail,
+  type MessageStatus,
+  type MessageSummary,
+  type OperatorStats,
+} from './operator-records.ts';
+export type { By, DeadLetterFilter, MessageReplayOptions, Operator, Page, Paging, ReplayOptions } from './operator.ts';
+export { type DeliveryReason, describeReason, type WhyReason } from './why.ts';

@@ -1,0 +1,52 @@
+import type { Effects } from '../../kernel/effects.ts';
+import type { Driver } from './driver.ts';
+import { pgDriver, type PgPoolInside } from './pg-driver.ts';
+import { pgliteDriver, type PgliteInside } from './pglite-driver.ts';
+import { postgresJsDriver, type PostgresJsInside } from './postgres-js-driver.ts';
+
+/** pg: a `Pool`. */
+interface PgPool {
+  readonly totalCount: number;
+  readonly options: object;
+  connect(): Promise<{ release(): void }>;
+}
+
+/** postgres.js: the `sql` that `postgres()` makes. */
+interface PostgresJs {
+  unsafe: unknown;
+  begin: unknown;
+  listen: unknown;
+}
+
+/** PGlite: a database. */
+interface PgliteDatabase {
+  readonly closed: boolean;
+  transaction: unknown;
+  listen: unknown;
+}
+
+/** What a relay can work with: a pg `Pool`, the `sql` of postgres.js, or a PGlite database. */
+export type SqlPool = PgPool | PostgresJs | PgliteDatabase;
+
+/** The transaction of a pool, in its own types: pg's `PoolClient`, postgres.js' `TransactionSql`, PGlite's `Transaction`. */
+export type TransactionOf<Pool> = Pool extends { connect: { (): Promise<infer Client>; (callback: never): void } }
+  ? Client
+  : Pool extends { begin: { (work: (tx: infer Tx) => never): unknown; (options: string, work: never): unknown } }
+    ? Tx
+    : Pool extends { transaction(work: (tx: infer Tx) => never): unknown }
+      ? Tx
+      : never;
+
+/** The driver for a pool; nothing if it is none that is known. */
+export function findDriver(pool: unknown, effects: Effects): Driver<unknown> | undefined {
+  if (hasMethods(pool, 'unsafe', 'begin', 'listen'))
+    return postgresJsDriver(pool as unknown as PostgresJsInside, effects);
+  if (hasMethods(pool, 'query', 'exec', 'transaction', 'listen')) return pgliteDriver(pool as unknown as PgliteInside);
+  if (hasMethods(pool, 'query', 'connect', 'Client')) return pgDriver(pool as unknown as PgPoolInside, effects);
+  return undefined;
+}
+
+function hasMethods(value: unknown, ...names: readonly string[]): value is object {
+  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false;
+  return names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
+}

@@ -1,0 +1,203 @@
+import type { Effects } from '../../kernel/effects.ts';
+import { HoldfastError } from '../../kernel/error.ts';
+import { encodeParam, type SqlParam } from '../sql-runner.ts';
+import { ConnectionLost, type Driver, type Link, type Query, type Row, type Subscription } from './driver.ts';
+import { sqlStateOf } from './database-error.ts';
+import { withinLimit } from './time-limit.ts';
+import { Turns } from './turns.ts';
+
+interface PgAnswer {
+  readonly rows: readonly Row[];
+  readonly command: string;
+}
+
+/** What we use of pg's `Client`. */
+interface PgClient {
+  connect(): Promise<unknown>;
+  query(config: object): Promise<PgAnswer>;
+  on(event: string, listener: (...args: never[]) => void): unknown;
+  removeListener(event: string, listener: (...args: never[]) => void): unknown;
+  end(): Promise<unknown>;
+}
+
+interface PgPoolClient extends PgClient {
+  release(error?: unknown): void;
+}
+
+/** What we use of pg's `Pool` besides its types: it keeps the class of its clients and their options. */
+export interface PgPoolInside {
+  readonly Client: new (options: object) => PgClient;
+  readonly options: object;
+  connect(done: (error: unknown, client: PgPoolClient | undefined) => void): void;
+}
+
+/** Opens a connection of our own. `onLost` may be called more than once. */
+type Connect = (onLost: (client: PgClient) => void) => Promise<PgClient>;
+
+// Values as the server wrote them: no parser of the application's applies to our rows, and nothing is converted twice.
+const RAW = { getTypeParser: () => (value: unknown) => value };
+
+// The server ends a session that rests inside a transaction for longer than its limit.
+const RESTED_TOO_LONG = '25P03';
+
+const nothing = (): void => undefined;
+
+/** pg. Our own connections are made as the pool makes its own, but outside it: a busy pool cannot hold up a heartbeat. */
+export function pgDriver(pool: PgPoolInside, effects: Effects): Driver<unknown> {
+  const connect: Connect = async (onLost) => {
+    const client = new pool.Client(pool.options);
+    // A client without a listener for its errors ends the process.
+    client.on('error', () => onLost(client));
+    client.on('end', () => onLost(client));
+    await withinLimit(effects, client.connect(), () => void client.end().catch(nothing)).catch(
+      async (error: unknown) => {
+        await client.end().catch(nothing);
+        throw error;
+      },
+    );
+    return client;
+  };
+  return {
+    link: () => new PgLink(connect, effects),
+    transaction: (settings, work) => pooledTransaction(pool, settings, work),
+    listen: async (channel, onNotify, onLost) => listen(connect, channel, onNotify, onLost),
+  };
+}
+
+function queryOn(client: PgClient): Query {
+  return async (text, params) => {
+    if (params !== undefined) return (await client.query(configOf(text, params))).rows;
+    await client.query({ text });
+    return [];
+  };
+}
+
+function configOf(text: string, params: readonly SqlParam[]): object {
+  return { text, values: params.map(encodeParam), rowMode: 'array', types: RAW };
+}
+
+class PgLink implements Link {
+  readonly #connect: Connect;
+  readonly #effects: Effects;
+  readonly #turns = new Turns();
+  #client: PgClient | undefined;
+  #isClosed = false;
+
+  constructor(connect: Connect, effects: Effects) {
+    this.#connect = connect;
+    this.#effects = effects;
+  }
+
+  readonly query: Query = (text, params) => this.#turns.run(() => this.#query(text, params));
+
+  transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    return this.#turns.run(async () => {
+      await this.#query('begin');
+      const client = this.#client;
+      try {
+        const result = await work((text, params) => this.#query(text, params, client));
+        await this.#query('commit', undefined, client);
+        return result;
+      } catch (error) {
+        if (this.#client === client) await this.#query('rollback', undefined, client).catch(() => this.#drop(client));
+        throw error;
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const client = this.#client;
+    this.#client = undefined;
+    await client?.end().catch(nothing);
+  }
+
+  /** On `only`, where a transaction is open on it: after a loss its rest must not run on another connection. */
+  async #query(text: string, params?: readonly SqlParam[], only?: PgClient): Promise<readonly Row[]> {
+    const client = this.#client ?? (await this.#open());
+    if (only !== undefined && only !== client) throw new Error('the connection was lost within a transaction');
+    return withinLimit(this.#effects, queryOn(client)(text, params), () => this.#drop(client));
+  }
+
+  async #open(): Promise<PgClient> {
+    if (this.#isClosed) throw new Error('this connection was closed');
+    const client = await this.#connect((lost) => this.#drop(lost));
+    if (this.#isClosed) {
+      await client.end().catch(nothing);
+      throw new Error('this connection was closed');
+    }
+    this.#client = client;
+    return client;
+  }
+
+  #drop(client: PgClient | undefined): void {
+    if (client === undefined || this.#client !== client) return;
+    this.#client = undefined;
+    // Cuts the connection when a statement is under way.
+    void client.end().catch(nothing);
+  }
+}
+
+async function pooledTransaction<T>(
+  pool: PgPoolInside,
+  settings: string,
+  work: (tx: unknown, query: Query) => Promise<T>,
+): Promise<T> {
+  let isLost = false;
+  let isRested = false;
+  const lost = Promise.withResolvers<never>();
+  lost.promise.catch(nothing);
+  const onError = (error: unknown): void => {
+    isLost = true;
+    lost.reject(error);
+    isRested ||= sqlStateOf(error) === RESTED_TOO_LONG;
+  };
+  // The pool listens only while a client is idle: a session that is ended while it is ours would end the process. By callback
+  // and not by promise: a server that stops just then says so in the same packet that says it is ready, and what follows a
+  // promise would come after that (3 of 30 restarts ended a process).
+  const client = await new Promise<PgPoolClient>((resolve, reject) => {
+    pool.connect((error, connected) => {
+      connected?.on('error', onError);
+      if (connected) resolve(connected);
+      else reject(new ConnectionLost('no connection', { cause: error }));
+    });
+  });
+  try {
+    // In one message: each more is a round trip for every message that is handled.
+    await client.query({ text: `begin; ${settings}` });
+    // Given up only with its connection: what it still does then reaches nothing.
+    const result = await Promise.race([work(client, queryOn(client)), lost.promise]);
+    const { command } = await client.query({ text: 'commit' });
+    // A transaction that had failed answers a commit with a rollback, and no error.
+    if (command !== 'COMMIT') throw new HoldfastError('TRANSACTION_NOT_OPEN', { client: 'pg' });
+    return result;
+  } catch (error) {
+    if (!isLost) await client.query({ text: 'rollback' }).catch(onError);
+    // An effect that rests inside its transaction is at fault itself: tried without end, it would never be a dead letter.
+    throw isLost && !isRested ? new ConnectionLost('connection lost', { cause: error }) : error;
+  } finally {
+    client.removeListener('error', onError);
+    client.release(isLost);
+  }
+}
+
+async function listen(
+  connect: Connect,
+  channel: string,
+  onNotify: (payload: string) => void,
+  onLost: () => void,
+): Promise<Subscription> {
+  let isOver = false;
+  const client = await connect(() => {
+    if (!isOver) onLost();
+    isOver = true;
+  });
+  client.on('notification', (message: { readonly payload?: string }) => onNotify(message.payload ?? ''));
+  await client.query({ text: `listen "${channel}"` });
+  return {
+    close: async () => {
+      isOver = true;
+      await client.end().catch(nothing);
+    },
+  };
+}

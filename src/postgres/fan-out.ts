@@ -1,0 +1,79 @@
+import { HoldfastError } from '../kernel/error.ts';
+import type { NewMessage } from '../outbox/outbox-store.ts';
+
+const FULL = 'full';
+
+/**
+ * The messages of $1, as rows `m`. Every value travels as text in one JSON parameter and is cast here: the drivers disagree on
+ * arrays, dates and bigints, but not on text (see sql-runner.ts). It is no slower: 1,000 rows took 27.6 ms this way, 26.4 ms as
+ * text arrays.
+ */
+export const MESSAGE_INPUT = `rows from (json_to_recordset($1::text::json) as (
+    id uuid, type text, key text, payload jsonb, idempotency_key text, source text, target text, aggregate_type text,
+    aggregate_id text, generation bigint, correlation_id text, causation_id text, traceparent text, tracestate text,
+    headers jsonb, due_at timestamptz, source_id text)) with ordinality as m (id, type, key, payload, idempotency_key, source,
+    target, aggregate_type, aggregate_id, generation, correlation_id, causation_id, traceparent, tracestate, headers, due_at,
+    source_id, place)`;
+
+/**
+ * One delivery for each handler that takes the type, or one in lane 0, where nobody reads, when none is known. The bucket is made
+ * of the first two bytes of sha256 of the key, or of the id where there is no key: messages of one key share a unit, the
+ * others spread. A due time that has passed is no due time. In the order of the call: `seq` is counted after the sort.
+ */
+export function fanOut(schema: string, condition = 'true'): string {
+  // Not joined: the planner takes a table of one row that was never analysed for about 2,000, and multiplies its estimates.
+  const units = `(select units from ${schema}.meta)`;
+  return `insert into ${schema}.delivery (id, handler, unit, state, due_at, type, key, payload, idempotency_key, source, target,
+      aggregate_type, aggregate_id, generation, correlation_id, causation_id, traceparent, tracestate, headers)
+    select m.id, coalesce(s.handler, 0),
+      coalesce(l.id, 0) * ${units} + (get_byte(h.hash, 0) * 256 + get_byte(h.hash, 1)) % ${units},
+      case when m.due_at > statement_timestamp() then 1 else 0 end, case when m.due_at > statement_timestamp() then m.due_at end,
+      m.type, m.key, m.payload, coalesce(m.idempotency_key, m.id::text), m.source, m.target, m.aggregate_type, m.aggregate_id,
+      m.generation, m.correlation_id, m.causation_id, m.traceparent, m.tracestate, m.headers
+    from ${MESSAGE_INPUT}
+    cross join lateral (select sha256(convert_to(coalesce(m.key, m.id::text), 'UTF8')) as hash) h
+    left join ${schema}.subscription s on s.type = m.type
+    left join ${schema}.lane l on l.handler = s.handler
+      and l.generation is not distinct from (case when s.is_pinned then m.generation end)
+    where not (select is_full from ${schema}.meta) and (${condition})
+    order by m.place, s.handler`;
+}
+
+/**
+ * One row when the outbox is full. A role that may only insert cannot use RETURNING: whether there was room is asked beside it, in
+ * the same snapshot.
+ */
+export function isFull(schema: string): string {
+  return `select '${FULL}' as id from ${schema}.meta where is_full`;
+}
+
+/** Throws `OUTBOX_FULL` if `isFull` answered. */
+export function refuseIfFull(rows: readonly Record<string, unknown>[]): void {
+  if (rows.some((row) => row['id'] === FULL)) throw new HoldfastError('OUTBOX_FULL', {});
+}
+
+/** The messages as the JSON text the statements read. The payload is JSON already and goes in as it is. */
+export function messageInput(messages: readonly (NewMessage & { readonly sourceId?: string })[]): string {
+  const rows = messages.map((message) => {
+    const row = JSON.stringify({
+      id: message.id,
+      type: message.type,
+      key: message.key,
+      idempotency_key: message.idempotencyKey,
+      source: message.source,
+      target: message.target,
+      aggregate_type: message.aggregateType,
+      aggregate_id: message.aggregateId,
+      generation: message.generation,
+      correlation_id: message.correlationId,
+      causation_id: message.causationId,
+      traceparent: message.traceparent,
+      tracestate: message.tracestate,
+      headers: message.headers,
+      due_at: message.deliverAt?.toISOString(),
+      source_id: message.sourceId,
+    });
+    return `${row.slice(0, -1)},"payload":${message.payload}}`;
+  });
+  return `[${rows.join(',')}]`;
+}

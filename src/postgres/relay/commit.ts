@@ -1,0 +1,57 @@
+import type { CommitOutcome, CommitTarget, RelaySession } from '../../relay/relay-store.ts';
+import { isConflict, isRefusal } from '../driver/database-error.ts';
+import { ConnectionLost, type Driver } from '../driver/driver.ts';
+import { decodeFenced } from './fence.ts';
+import { finishParams, finishCall } from './finish.ts';
+
+/** How often an effect is run when the database asks for it. */
+const MAX_TRIES = 3;
+
+/** Ends a transaction whose deliveries are no longer this worker's. Never leaves this file. */
+class Refused extends Error {}
+
+/**
+ * Committing effects with their completion, on the application's pool. `limitMs` is how long a session may rest inside its
+ * transaction or wait for a lock: a process that is stopped there holds its units until then.
+ */
+export function commitAct<Tx>(
+  driver: Driver<unknown>,
+  schema: string,
+  wrap: (native: unknown) => Tx,
+  limitMs: () => number,
+): RelaySession<Tx>['commit'] {
+  const finish = finishCall(schema);
+  const commitOnce = async (
+    workerId: string,
+    targets: readonly CommitTarget[],
+    effect: (tx: Tx) => Promise<void>,
+  ): Promise<CommitOutcome> => {
+    let isComplete = false;
+    try {
+      const limit = Math.ceil(limitMs());
+      // "Local": behind a pooler the session is somebody else's after the commit.
+      const settings = `set local idle_in_transaction_session_timeout = ${limit}; set local lock_timeout = ${limit}`;
+      await driver.transaction(settings, async (native, query) => {
+        await effect(wrap(native));
+        // As the last step: the lease is held for the shortest time.
+        const { seqs } = decodeFenced(await query(finish, finishParams(workerId, targets)));
+        if (seqs.length < targets.length) throw new Refused();
+        isComplete = true;
+      });
+      return 'committed';
+    } catch (error) {
+      if (error instanceof Refused) return 'refused';
+      if (error instanceof ConnectionLost || (isComplete && !isRefusal(error))) return 'unknown';
+      throw error;
+    }
+  };
+  return async (workerId, targets, effect) => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await commitOnce(workerId, targets, effect);
+      } catch (error) {
+        if (attempt >= MAX_TRIES || !isConflict(error)) throw error;
+      }
+    }
+  };
+}

@@ -1,0 +1,83 @@
+import type { Delivery, OpenState } from '../../relay/relay-store.ts';
+import type { RetryState } from '../../kernel/retry-state.ts';
+import type { Row } from '../driver/driver.ts';
+
+/** A payload above this many stored bytes is not read ahead: it is fetched when its message is started. */
+const READ_AHEAD_BYTES = 32_768;
+
+/** How many columns `deliveryColumns` gives. */
+export const DELIVERY_WIDTH = 10;
+
+/**
+ * The columns of a delivery row `d` as they travel: what nearly every message has as columns, the rest as one JSON text that is
+ * null where everything in it is as usual. Most of what a drain costs is the decoding of columns.
+ */
+export function deliveryColumns(payload: 'always' | 'small'): string {
+  const small = `case when pg_column_size(d.payload) <= ${READ_AHEAD_BYTES} then d.payload::text end`;
+  return `d.unit, d.seq, d.id, d.type, d.key, ${payload === 'always' ? 'd.payload::text' : small}, d.source,
+    (date_part('epoch', d.created_at) * 1000)::bigint, d.traceparent,
+    case when d.version = 0 and d.attempts = 0 and d.cycle = 0 and d.rerun = 0 and d.starts = 0 and d.retry is null
+        and d.target is null and d.aggregate_type is null and d.aggregate_id is null and d.generation is null
+        and d.causation_id is null and d.tracestate is null and d.headers is null
+        and d.idempotency_key = d.id::text and d.correlation_id = d.id::text
+      then null
+      else json_build_array(d.version, d.attempts, d.cycle, d.rerun, d.starts, d.retry, d.idempotency_key, d.target,
+        d.aggregate_type, d.aggregate_id, d.generation, d.correlation_id, d.causation_id, d.tracestate, d.headers)::text end`;
+}
+
+type Text = string | null;
+
+type Rest = readonly [
+  version: number,
+  attempts: number,
+  cycle: number,
+  rerun: number,
+  starts: number,
+  retry: RetryState | null,
+  idempotencyKey: string,
+  target: Text,
+  aggregateType: Text,
+  aggregateId: Text,
+  generation: number | null,
+  correlationId: Text,
+  causationId: Text,
+  tracestate: Text,
+  headers: Readonly<Record<string, string>> | null,
+];
+
+/** Reads the columns of `deliveryColumns`, of which the first is `row[at]`. */
+export function decodeDelivery(row: Row, at: number, state: OpenState): Delivery {
+  const id = row[at + 2] as string;
+  const rest = row[at + 9] as Text;
+  const usual: Rest = [0, 0, 0, 0, 0, null, id, null, null, null, null, id, null, null, null];
+  const [version, attempts, cycle, rerun, starts, retry, idempotencyKey, target, aggregateType, aggregateId, ...more] =
+    rest === null ? usual : (JSON.parse(rest) as Rest);
+  const [generation, correlationId, causationId, tracestate, headers] = more;
+  return {
+    unit: Number(row[at]),
+    seq: Number(row[at + 1]),
+    state,
+    version,
+    id,
+    type: row[at + 3] as string,
+    key: (row[at + 4] as Text) ?? undefined,
+    payload: (row[at + 5] as Text) ?? undefined,
+    attempts,
+    cycle,
+    rerun,
+    retry: retry ?? undefined,
+    starts,
+    idempotencyKey,
+    source: row[at + 6] as string,
+    target: target ?? undefined,
+    aggregateType: aggregateType ?? undefined,
+    aggregateId: aggregateId ?? undefined,
+    generation: generation ?? undefined,
+    correlationId: correlationId ?? undefined,
+    causationId: causationId ?? undefined,
+    traceparent: (row[at + 8] as Text) ?? undefined,
+    tracestate: tracestate ?? undefined,
+    headers: headers ?? undefined,
+    createdAtMs: Number(row[at + 7]),
+  };
+}

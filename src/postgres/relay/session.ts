@@ -1,0 +1,70 @@
+import type { Effects } from '../../kernel/effects.ts';
+import type { RelaySession } from '../../relay/relay-store.ts';
+import type { Driver, Link } from '../driver/driver.ts';
+import { checkStart } from './check-start.ts';
+import { commitAct } from './commit.ts';
+import { leaseActs } from './lease.ts';
+import { readActs } from './read.ts';
+import { registerAct } from './register.ts';
+import { settleActs } from './settle.ts';
+import { tidyAct } from './tidy.ts';
+import { WakeListener } from './wake-listener.ts';
+import { wakeStatement } from './wake-statement.ts';
+
+/** What a session is made of. */
+export interface SessionParts<Tx> {
+  /** Quoted. */
+  readonly schema: string;
+  readonly channel: string;
+  readonly driver: Driver<unknown>;
+  /** Where LISTEN works; the same driver unless `driver` goes through a pooler. */
+  readonly listenDriver: Driver<unknown>;
+  readonly wrap: (native: unknown) => Tx;
+  readonly effects: Effects;
+}
+
+/** How long a commit's session may rest until the first worker registers with its own lease time. */
+const DEFAULT_LEASE_MS = 10_000;
+
+/**
+ * Opens a worker's conversation with PostgreSQL. Connections of its own: heartbeat, reader, settling (two, the second when it is
+ * needed), housekeeping (only where that is done), LISTEN.
+ */
+export async function openSession<Tx>(parts: SessionParts<Tx>): Promise<RelaySession<Tx>> {
+  const { schema, channel, driver, effects } = parts;
+  const beat = driver.link();
+  const read = driver.link();
+  const settle: [Link, Link] = [driver.link(), driver.link()];
+  const house = driver.link();
+  const links = [beat, read, ...settle, house];
+  const listeners = new Set<WakeListener>();
+  const close = async (): Promise<void> => {
+    await Promise.all([...[...listeners].map((listener) => listener.close()), ...links.map((link) => link.close())]);
+    listeners.clear();
+  };
+  try {
+    await checkStart(beat, schema);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  let leaseMs = DEFAULT_LEASE_MS;
+  const register = registerAct(house, schema);
+  return {
+    ...leaseActs(beat, schema, wakeStatement(schema, channel)),
+    ...readActs(read, schema),
+    ...settleActs(settle, schema),
+    register: (worker) => {
+      leaseMs = worker.leaseMs;
+      return register(worker);
+    },
+    commit: commitAct(driver, schema, parts.wrap, () => leaseMs),
+    listen: async (onWake) => {
+      const listener = new WakeListener(parts.listenDriver, beat, channel, effects, onWake);
+      listeners.add(listener);
+      return listener.start();
+    },
+    tidy: tidyAct(house, schema),
+    close,
+  };
+}

@@ -1,0 +1,59 @@
+import type { HouseReport, KeepOptions } from '../../relay/relay-store.ts';
+import { sqlStateOf } from '../driver/database-error.ts';
+import type { Link } from '../driver/driver.ts';
+import { HISTORY_SLOTS } from '../schema/messages.ts';
+import { adopt, adoptStatements } from './adopt.ts';
+import { houseReport } from './house-report.ts';
+
+const BATCH = 1_000;
+/** How many batches of expired keys one round deletes at most: the housekeeper has other things to do. */
+const MAX_BATCHES = 20;
+const ADOPT_IN_A_ROUND = 10_000;
+
+/** The housekeeper's round, for one schema, over a connection of its own. */
+export function tidyAct(link: Link, schema: string): (keep: KeepOptions) => Promise<HouseReport> {
+  const adoption = adoptStatements(schema);
+  return async ({ historyMs, maxPending }) => {
+    await deleteExpired(link, schema, 'dedup', 'key');
+    await deleteExpired(link, schema, 'inbox', 'source_id');
+    await turnRing(link, schema, historyMs);
+    await adopt(link.query, adoption, ADOPT_IN_A_ROUND);
+    return houseReport(link, schema, maxPending);
+  };
+}
+
+async function deleteExpired(link: Link, schema: string, table: string, key: string): Promise<void> {
+  // A key that is just being renewed is locked, and is none of ours any more.
+  const statement = `with old as (
+      select ${key} as k from ${schema}.${table} where expires_at <= now() order by expires_at limit ${BATCH} for update skip locked),
+    gone as (delete from ${schema}.${table} where ${key} in (select k from old) returning 1)
+    select count(*)::int from gone`;
+  for (let batch = 0; batch < MAX_BATCHES; batch += 1) {
+    const [row] = await link.query(statement, []);
+    if (Number(row?.[0]) < BATCH) return;
+  }
+}
+
+/**
+ * Moves on to the next slot of the history when the present one is a fifteenth of the history old, and empties that first: so a
+ * finished delivery is kept for at least the history. A long reader of the slot holds it up for 100 ms, then the ring stays
+ * where it is until the next round: who settles waits for nobody.
+ */
+async function turnRing(link: Link, schema: string, historyMs: number): Promise<void> {
+  const isOld = `slot_since < clock_timestamp() - $1::text::float8 * interval '1 millisecond'`;
+  const slotMs = historyMs / (HISTORY_SLOTS - 1);
+  const [old] = await link.query(`select slot from ${schema}.meta where ${isOld}`, [slotMs]);
+  if (old === undefined) return;
+  try {
+    await link.transaction(async (query) => {
+      await query(`set local lock_timeout = 100`);
+      const [row] = await query(`select slot from ${schema}.meta where ${isOld} for update`, [slotMs]);
+      if (row === undefined) return;
+      const next = (Number(row[0]) + 1) % HISTORY_SLOTS;
+      await query(`truncate ${schema}.delivered_${next}`);
+      await query(`update ${schema}.meta set slot = $1::text::smallint, slot_since = clock_timestamp()`, [next]);
+    });
+  } catch (error) {
+    if (sqlStateOf(error) !== '55P03') throw error;
+  }
+}

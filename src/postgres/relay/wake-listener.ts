@@ -1,0 +1,114 @@
+import type { Effects } from '../../kernel/effects.ts';
+import { newId } from '../../system/new-id.ts';
+import type { Driver, Link, Subscription } from '../driver/driver.ts';
+
+/** How long a notification to oneself may take. */
+const ANSWER_MS = 2_000;
+/** How often it is tried whether notifications still arrive. */
+const TEST_EVERY_MS = 30_000;
+const FIRST_RETRY_MS = 500;
+
+/**
+ * Listens on a channel, and makes sure that it hears: behind a transaction pooler LISTEN succeeds and nothing ever arrives. So a
+ * notification to itself must come back, at the start and every 30 s, sent over another connection: over its own it would come
+ * back even there. A lost connection is opened again; what may have been missed meanwhile counts as a wake-up.
+ */
+export class WakeListener {
+  readonly #driver: Driver<unknown>;
+  readonly #sender: Link;
+  readonly #channel: string;
+  readonly #effects: Effects;
+  readonly #onWake: () => void;
+  readonly #test: string = `test ${newId()}`;
+  #heard: ((isHeard: boolean) => void) | undefined;
+  #subscription: Subscription | undefined;
+  #timer: unknown;
+  /** Counts what was opened: the loss of one that was closed is no loss. */
+  #turn = 0;
+  #isClosed = false;
+
+  constructor(driver: Driver<unknown>, sender: Link, channel: string, effects: Effects, onWake: () => void) {
+    this.#driver = driver;
+    this.#sender = sender;
+    this.#channel = channel;
+    this.#effects = effects;
+    this.#onWake = onWake;
+  }
+
+  /** False, with nothing left open, when notifications do not arrive. */
+  async start(): Promise<boolean> {
+    const hears = await this.#open();
+    if (hears) this.#testLater();
+    return hears;
+  }
+
+  /** May be called twice. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#effects.clearTimer(this.#timer);
+    this.#heard?.(false);
+    await this.#drop();
+  }
+
+  async #open(): Promise<boolean> {
+    const turn = (this.#turn += 1);
+    const onLost = (): void => {
+      if (turn === this.#turn) this.#later(0, () => this.#reopen(FIRST_RETRY_MS));
+    };
+    this.#subscription = await this.#driver.listen(this.#channel, (payload) => this.#take(payload), onLost);
+    if (!this.#isClosed && (await this.#hears())) return true;
+    await this.#drop();
+    return false;
+  }
+
+  #take(payload: string): void {
+    if (payload === '') this.#onWake();
+    else if (payload === this.#test) this.#heard?.(true);
+  }
+
+  async #hears(): Promise<boolean> {
+    let timer: unknown;
+    const answer = new Promise<boolean>((resolve) => {
+      this.#heard = resolve;
+      timer = this.#effects.setTimer(() => resolve(false), ANSWER_MS);
+    });
+    try {
+      await this.#sender.query('select pg_notify($1::text, $2::text)::text', [this.#channel, this.#test]);
+      return await answer;
+    } finally {
+      this.#effects.clearTimer(timer);
+      this.#heard = undefined;
+    }
+  }
+
+  #testLater(): void {
+    this.#later(TEST_EVERY_MS, async () => {
+      if (await this.#hears().catch(() => false)) this.#testLater();
+      else await this.#reopen(FIRST_RETRY_MS);
+    });
+  }
+
+  /** Opens anew, and tries again later where that fails: the database may be away. Whoever listens also polls meanwhile. */
+  async #reopen(retryMs: number): Promise<void> {
+    await this.#drop();
+    if (await this.#open().catch(() => false)) {
+      this.#onWake();
+      this.#testLater();
+    } else {
+      this.#later(retryMs, () => this.#reopen(Math.min(retryMs * 2, TEST_EVERY_MS)));
+    }
+  }
+
+  #later(ms: number, job: () => Promise<void>): void {
+    if (this.#isClosed) return;
+    this.#effects.clearTimer(this.#timer);
+    this.#timer = this.#effects.setTimer(() => void job(), ms);
+  }
+
+  async #drop(): Promise<void> {
+    this.#turn += 1;
+    const subscription = this.#subscription;
+    this.#subscription = undefined;
+    await subscription?.close().catch(() => undefined);
+  }
+}
