@@ -26,6 +26,7 @@ export default defineConfig({
           globalSetup: ['test/support/global-setup.ts'],
           // Sockets, browsers and processes on a busy machine: the limit only ends what hangs, it judges nothing.
           testTimeout: 60_000,
+          expect: { poll: { timeout: 50_000 } },
           // The first test that needs a server may have to install it.
           hookTimeout: 300_000,
         },

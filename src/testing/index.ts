@@ -1,1 +1,16 @@
-export { virtualTime, type VirtualTime } from './virtual-time.ts';
+export type { Fault, FaultPoint } from './memory-fault.ts';
+export type { MemoryOperator } from './memory-operator.ts';
+export type { Outcome, RowState } from './memory-row.ts';
+export type { MemorySession } from './memory-session.ts';
+export {
+  type FinishedMemoryDelivery,
+  type MemoryDelivery,
+  memoryStore,
+  type MemoryStore,
+  type MemoryStoreOptions,
+  type OpenMemoryDelivery,
+} from './memory-store.ts';
+export type { BeginOptions, MemoryTransaction } from './memory-transaction.ts';
+export type { ContractCase, ContractHarness, ContractTransaction } from './contract/contract-harness.ts';
+export { storeContract } from './store-contract.ts';
+export { virtualTime, type VirtualTime, type VirtualTimeOptions } from './virtual-time.ts';

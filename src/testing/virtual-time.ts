@@ -1,4 +1,5 @@
 import { type Effects, LONGEST_TIMER_MS } from '../kernel/effects.ts';
+import { type Timer, TimerQueue } from './timer-queue.ts';
 
 /** Time that moves only when told to. Hand it in as `effects`; eight hours of retries then take a millisecond. */
 export interface VirtualTime extends Effects {
@@ -16,28 +17,32 @@ export interface VirtualTime extends Effects {
   readonly pendingTimers: number;
 }
 
-interface Timer {
-  readonly dueMs: number;
-  readonly order: number;
-  readonly wake: () => void;
+/** What `virtualTime` takes. Every field may be left out. */
+export interface VirtualTimeOptions {
+  /** Where the wall clock starts. Default: the first of January 2026. */
+  readonly wallMs?: number | undefined;
+  /**
+   * Ends when every promise that can settle without time has done so. Default: 250 turns of the microtask queue, which is
+   * enough for most chains; a turn of the platform's own event loop is enough for all, and cheaper.
+   */
+  readonly settled?: (() => Promise<void>) | undefined;
 }
 
-/** A clock that starts at `wallMs` (default: the first of January 2026) and at monotonic 0. */
-export function virtualTime(options: { wallMs?: number } = {}): VirtualTime {
+/** A clock that starts at `wallMs` and at monotonic 0. */
+export function virtualTime(options: VirtualTimeOptions = {}): VirtualTime {
   let wallMs = options.wallMs ?? Date.UTC(2026, 0, 1);
   let monoMs = 0;
-  let order = 0;
-  const timers = new Set<Timer>();
+  const timers = new TimerQueue();
+  const settled = options.settled ?? microtaskTurns;
   const draws: number[] = [];
 
-  const next = (): Timer | undefined => [...timers].sort((a, b) => a.dueMs - b.dueMs || a.order - b.order)[0];
   const moveTo = (targetMs: number): void => {
     wallMs += targetMs - monoMs;
     monoMs = targetMs;
   };
   const fire = async (timer: Timer): Promise<void> => {
     moveTo(Math.max(monoMs, timer.dueMs));
-    timers.delete(timer);
+    timers.unset(timer);
     timer.wake();
     await settled();
   };
@@ -50,15 +55,15 @@ export function virtualTime(options: { wallMs?: number } = {}): VirtualTime {
       if (!(ms >= 0 && ms <= LONGEST_TIMER_MS)) {
         throw new RangeError(`a timer of ${ms} ms: the real one would fire at once; set it between 0 and 2^31-1`);
       }
-      const timer = { wake, dueMs: monoMs + ms, order: order++ };
-      timers.add(timer);
-      return timer;
+      return timers.set(wake, monoMs + ms);
     },
-    clearTimer: (timer) => void timers.delete(timer as Timer),
+    clearTimer(timer) {
+      if (timer !== undefined && timer !== null) timers.unset(timer as Timer);
+    },
     async advance(ms) {
       await settled();
       const target = monoMs + ms;
-      for (let timer = next(); timer && timer.dueMs <= target; timer = next()) await fire(timer);
+      for (let timer = timers.next(); timer && timer.dueMs <= target; timer = timers.next()) await fire(timer);
       moveTo(target);
     },
     async settle(promise) {
@@ -66,7 +71,7 @@ export function virtualTime(options: { wallMs?: number } = {}): VirtualTime {
       const finish = (): void => void (done = true);
       promise.then(finish, finish);
       for (await settled(); !done;) {
-        const timer = next();
+        const timer = timers.next();
         if (!timer) throw new Error('the promise waits for something other than time: no timer is set');
         await fire(timer);
       }
@@ -76,7 +81,7 @@ export function virtualTime(options: { wallMs?: number } = {}): VirtualTime {
     jumpWall: (ms) => void (wallMs += ms),
     draw: (...numbers) => void draws.push(...numbers),
     get pendingTimers() {
-      return timers.size;
+      return timers.pending;
     },
   };
 }
@@ -84,7 +89,6 @@ export function virtualTime(options: { wallMs?: number } = {}): VirtualTime {
 // More than an abandoned attempt is given to hand over its value, plus what the caller's own chain takes.
 const TURNS = 250;
 
-/** Lets every promise that can settle without time do so. */
-async function settled(): Promise<void> {
+async function microtaskTurns(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn++) await Promise.resolve();
 }

@@ -54,7 +54,7 @@ async function waitingForLocks(watcher: Client, sessions: number): Promise<void>
 }
 
 /** Sends in the transaction that is open, or in one of its own. */
-function make(schema: string): ReturnType<typeof holdfast<Client>> {
+function make(schema: string): Pick<ReturnType<typeof holdfast<Client>>, 'send' | 'sendAll'> {
   const hf = holdfast<Client>({ service: 'orders', store: postgres({ schema }), generation: 7 });
   return {
     send: (client, ...message) => inTransaction(client, () => hf.send(client, ...message)),
@@ -80,7 +80,7 @@ describe('send', () => {
   test('a message leaves with the commit, or not at all [S1.4]', async ({ postgres: server }) => {
     const { client, schema, hf } = await migrated(server);
     const seen = async (): Promise<number> =>
-      Number((await client.query(`select count(*) as n from ${schema}.outbox`)).rows[0]?.['n']);
+      Number((await client.query(`select count(*) as n from ${schema}.delivery`)).rows[0]?.['n']);
     await client.query('begin');
     await hf.send(client, orderPlaced, order);
     await client.query('rollback');
@@ -104,7 +104,7 @@ describe('send', () => {
         tracestate: 'vendor=1',
       }),
     );
-    const { rows } = await client.query(`select * from ${schema}.outbox`);
+    const { rows } = await client.query(`select * from ${schema}.delivery`);
     const { traceId, spanId } = span.spanContext();
     expect(rows[0]).toMatchObject({
       type: 'order.placed',
@@ -120,7 +120,7 @@ describe('send', () => {
       traceparent: `00-${traceId}-${spanId}-01`,
       tracestate: 'vendor=1',
       headers: { tenant: 'acme' },
-      status: 'pending',
+      state: 0,
       due_at: null,
     });
     expect(rows[0]?.['idempotency_key']).toBe(rows[0]?.['id']);
@@ -136,7 +136,7 @@ describe('send', () => {
     });
     await hf.send(client, orderPlaced, order);
     await client.query('commit');
-    expect((await client.query(`select payload from ${schema}.outbox`)).rows).toEqual([{ payload: order }]);
+    expect((await client.query(`select payload from ${schema}.delivery`)).rows).toEqual([{ payload: order }]);
   });
 
   test('odd but legal text survives: quotes, emoji, line ends, a very long key', async ({ postgres: server }) => {
@@ -144,7 +144,7 @@ describe('send', () => {
     const odd = event<{ text: string }>('odd', { key: (payload) => payload.text.slice(0, 255) });
     const text = `'"\\ \n\t $1 😀 ${'x'.repeat(300)}`;
     await hf.send(client, odd, { text });
-    const { rows } = await client.query(`select key, payload from ${schema}.outbox`);
+    const { rows } = await client.query(`select key, payload from ${schema}.delivery`);
     expect(rows).toEqual([{ key: text.slice(0, 255), payload: { text } }]);
   });
 
@@ -157,7 +157,7 @@ describe('send', () => {
     );
     expect(new Set(results.map((result) => result.kind))).toEqual(new Set(['stored']));
     const { rows } = await client.query(
-      `select (payload->>'total')::int as total, key, unit from ${schema}.message order by seq`,
+      `select (payload->>'total')::int as total, key, unit from ${schema}.delivery order by seq`,
     );
     expect(rows.map((row) => row['total'])).toEqual(orders.map((one) => one.total));
     const units = new Map(rows.map((row) => [row['key'], row['unit']]));
@@ -169,9 +169,9 @@ describe('send', () => {
     const { client, schema, hf } = await migrated(server);
     await hf.send(client, orderPlaced, order, { deliverAt: new Date('2100-01-01') });
     await hf.send(client, orderPlaced, order, { deliverAt: new Date('2000-01-01') });
-    const { rows } = await client.query(`select state, due_at from ${schema}.message order by seq`);
+    const { rows } = await client.query(`select state, due_at from ${schema}.delivery order by seq`);
     expect(rows).toEqual([
-      { state: 2, due_at: new Date('2100-01-01') },
+      { state: 1, due_at: new Date('2100-01-01') },
       { state: 0, due_at: null },
     ]);
   });
@@ -201,12 +201,14 @@ describe('send', () => {
       await client.query(`drop role ${role}`);
     });
     await client.query(`grant usage on schema ${schema} to ${role}`);
-    await client.query(`grant insert on ${schema}.message to ${role}`);
-    await client.query(`grant usage on sequence ${schema}.message_seq to ${role}`);
-    await client.query(`grant select on ${schema}.meta, ${schema}.waiter to ${role}`);
+    await client.query(`grant insert on ${schema}.delivery to ${role}`);
+    await client.query(`grant usage on sequence ${schema}.delivery_seq to ${role}`);
+    await client.query(
+      `grant select on ${schema}.meta, ${schema}.subscription, ${schema}.lane, ${schema}.waiter to ${role}`,
+    );
     await client.query(`set role ${role}`);
     await hf.send(client, orderPlaced, order);
-    await expect(client.query(`select * from ${schema}.message`)).rejects.toMatchObject({ code: '42501' });
+    await expect(client.query(`select * from ${schema}.delivery`)).rejects.toMatchObject({ code: '42501' });
   });
 });
 
@@ -219,7 +221,7 @@ describe('what is no transaction', () => {
     await expect(hf.send(pool as never, orderPlaced, order)).rejects.toMatchObject({ code: 'TRANSACTION_NOT_OPEN' });
     await expect(hf.send(client, orderPlaced, order)).rejects.toMatchObject({ code: 'TRANSACTION_NOT_OPEN' });
     await expect(migrate(pool, { schema })).rejects.toMatchObject({ code: 'INVALID_OPTIONS' });
-    expect((await client.query(`select id from ${schema}.message`)).rows).toEqual([]);
+    expect((await client.query(`select id from ${schema}.delivery`)).rows).toEqual([]);
   });
 });
 
@@ -230,7 +232,7 @@ describe('an idempotency key', () => {
     const second = await hf.send(client, orderPlaced, order, { idempotencyKey: 'k1' });
     expect(first.kind).toBe('stored');
     expect(second).toEqual({ kind: 'duplicate', id: first.id });
-    expect((await client.query(`select idempotency_key from ${schema}.outbox`)).rows).toEqual([
+    expect((await client.query(`select idempotency_key from ${schema}.delivery`)).rows).toEqual([
       { idempotency_key: 'k1' },
     ]);
   });
@@ -241,7 +243,7 @@ describe('an idempotency key', () => {
     const [first, second, third] = await hf.sendAll(client, [...twice, outgoing(orderPlaced, order)]);
     expect([first?.kind, second?.kind, third?.kind]).toEqual(['stored', 'duplicate', 'stored']);
     expect(second?.id).toBe(first?.id);
-    expect((await client.query(`select payload from ${schema}.outbox order by id`)).rows).toHaveLength(2);
+    expect((await client.query(`select payload from ${schema}.delivery order by id`)).rows).toHaveLength(2);
   });
 
   test('of a rolled back send is free again', async ({ postgres: server }) => {
@@ -306,7 +308,7 @@ describe('strict order', () => {
     await client.query('commit');
     await second;
     const { rows } = await client.query(
-      `select payload->'total' as total from ${schema}.message where key = 'ord_1' order by seq`,
+      `select payload->'total' as total from ${schema}.delivery where key = 'ord_1' order by seq`,
     );
     expect(rows.map((row) => row['total'])).toEqual([1, 2]);
   });

@@ -52,8 +52,8 @@ export function planPostgres(
   };
 }
 
-/** PostgreSQL refuses to run as root: then it runs as its usual user, or as nobody. */
-function asUnprivileged(): { readonly user?: string; readonly prefix: [] | Command } {
+/** PostgreSQL and PgBouncer refuse to run as root: then they run as the usual user, or as nobody. */
+export function asUnprivileged(): { readonly user?: string; readonly prefix: [] | Command } {
   if (process.getuid?.() !== 0) return { prefix: [] };
   const user = hasUser('postgres') ? 'postgres' : 'nobody';
   return { user, prefix: ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups'] };

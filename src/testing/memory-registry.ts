@@ -1,0 +1,108 @@
+import type { HouseReport, KeepOptions, Lane, WorkerRegistration } from '../relay/relay-store.ts';
+import type { MemoryRow } from './memory-row.ts';
+import type { HandlerRow, MemoryTables } from './memory-tables.ts';
+
+/** The lanes a message goes to, one for each handler of its type. Lane 0: nobody's. */
+export function lanesFor(
+  tables: MemoryTables,
+  message: { readonly type: string; readonly generation: number | undefined },
+): readonly { readonly handler: number; readonly lane: number }[] {
+  const found: { handler: number; lane: number }[] = [];
+  for (const { id, types, isPinned } of tables.handlers.values()) {
+    if (!types.has(message.type)) continue;
+    const lane = tables.laneOf(id, isPinned ? message.generation : undefined);
+    found.push({ handler: id, lane: lane?.id ?? 0 });
+  }
+  return found.length === 0 ? [{ handler: 0, lane: 0 }] : found;
+}
+
+/** Makes the handlers, lanes and leases of a worker known, adopts what waited for them, and lets it join. */
+export function registerWorker(tables: MemoryTables, worker: WorkerRegistration): readonly Lane[] {
+  const unitCount = tables.settings.units;
+  const lanes = worker.handlers.map(({ name, types, isPinned }): Lane => {
+    const handler = handlerNamed(tables, worker.service, name);
+    handler.isPinned = isPinned;
+    for (const type of types) handler.types.add(type);
+    const lane = laneFor(tables, handler.id, isPinned ? worker.generation : undefined);
+    return { lane, handler: name, firstUnit: lane * unitCount, unitCount };
+  });
+  adopt(tables);
+  const expiresAtMs = tables.nowMs() + worker.leaseMs;
+  tables.workers.set(worker.id, { id: worker.id, lanes: lanes.map(({ lane }) => lane), expiresAtMs });
+  return lanes;
+}
+
+function handlerNamed(tables: MemoryTables, service: string, name: string): HandlerRow {
+  for (const handler of tables.handlers.values()) {
+    if (handler.service === service && handler.name === name) return handler;
+  }
+  const id = tables.handlers.size + 1;
+  const made: HandlerRow = { id, service, name, isPinned: false, isPaused: false, types: new Set() };
+  tables.handlers.set(id, made);
+  return made;
+}
+
+function laneFor(tables: MemoryTables, handler: number, generation: number | undefined): number {
+  const known = tables.laneOf(handler, generation);
+  if (known) return known.id;
+  const id = tables.lanes.size + 1;
+  tables.lanes.set(id, { id, handler, generation });
+  const { units } = tables.settings;
+  for (let unit = id * units; unit < (id + 1) * units; unit++) tables.leases.set(unit, { owner: undefined, epoch: 0 });
+  return id;
+}
+
+/** Gives rows that nobody took to the handlers that take them now: in their order, with a new place in line. */
+function adopt(tables: MemoryTables): void {
+  const waiting: MemoryRow[] = [];
+  for (let unit = 0; unit < tables.settings.units; unit++) waiting.push(...tables.lines.line(unit));
+  let tx: number | undefined;
+  for (const row of waiting.sort((a, b) => a.seq - b.seq)) {
+    const places = lanesFor(tables, row.message).filter(({ handler }) => row.handler === 0 || row.handler === handler);
+    if (places.every(({ lane }) => lane === 0) && places.every(({ handler }) => handler === row.handler)) continue;
+    tx ??= tables.ids.pass();
+    tables.lines.remove(row);
+    for (const { handler, lane } of places) {
+      const unit = tables.unitOf(lane, row.message.key ?? row.message.id);
+      tables.lines.add({ ...row, handler, unit, seq: tables.nextSeq(), tx });
+    }
+  }
+}
+
+/** The housekeeper's round. */
+export function tidyTables(tables: MemoryTables, keep: KeepOptions): HouseReport {
+  const nowMs = tables.nowMs();
+  for (const [key, { expiresAtMs }] of tables.dedup) if (expiresAtMs <= nowMs) tables.dedup.delete(key);
+  const kept = tables.finished.filter(({ doneAtMs }) => doneAtMs > nowMs - keep.historyMs);
+  if (kept.length < tables.finished.length) tables.finished.splice(0, Infinity, ...kept);
+  adopt(tables);
+  const rows = tables.lines.all();
+  const open = rows.filter(({ state }) => state !== 'failed');
+  const ready = open.filter(({ state }) => state === 'ready').map(({ createdAtMs }) => createdAtMs);
+  tables.isFull = keep.maxPending !== undefined && open.length >= keep.maxPending;
+  return {
+    pending: open.length,
+    failed: rows.length - open.length,
+    oldestMs: ready.length === 0 ? undefined : nowMs - Math.min(...ready),
+    isFull: tables.isFull,
+    unserved: unservedOf(tables, open),
+  };
+}
+
+type Unserved = HouseReport['unserved'][number];
+
+function unservedOf(tables: MemoryTables, open: readonly MemoryRow[]): readonly Unserved[] {
+  const served = new Set([...tables.workers.values()].flatMap(({ lanes }) => lanes));
+  const groups = new Map<string, Unserved>();
+  for (const row of open) {
+    if (served.has(tables.laneOfUnit(row.unit))) continue;
+    const handler = tables.handlers.get(row.handler);
+    const generation = handler?.isPinned === true ? row.message.generation : undefined;
+    const reason = !handler ? 'no-handler' : generation === undefined ? 'no-worker' : 'generation-unserved';
+    const type = handler ? undefined : row.message.type;
+    const name = JSON.stringify([reason, handler?.name, type, generation]);
+    const count = (groups.get(name)?.count ?? 0) + 1;
+    groups.set(name, { reason, handler: handler?.name, type, generation, count });
+  }
+  return [...groups.values()];
+}

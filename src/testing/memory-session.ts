@@ -1,0 +1,373 @@
+import {
+  type CommitOutcome,
+  type CommitTarget,
+  type Delivery,
+  HOUSE_UNIT,
+  type HouseReport,
+  type KeepOptions,
+  type Lane,
+  type MarkTarget,
+  type ReadAnswer,
+  type ReadRequest,
+  type RelaySession,
+  type RunningReport,
+  type SettleAnswer,
+  type Settlement,
+  type SettleTarget,
+  type Survey,
+  type Token,
+  type UnitLoad,
+  type WorkerRegistration,
+} from '../relay/relay-store.ts';
+import { type Fault, type FaultPoint, lostConnection } from './memory-fault.ts';
+import { loadUnits, readTables } from './memory-read.ts';
+import { registerWorker, tidyTables } from './memory-registry.ts';
+import { deliveryOf, type MemoryRow } from './memory-row.ts';
+import { applySettlement } from './memory-settle.ts';
+import type { MemoryLock, MemoryTables } from './memory-tables.ts';
+import { type MemoryTransaction, OpenTransaction } from './memory-transaction.ts';
+
+/** What the rows of a write look like at the moment it is checked. */
+interface Fenced {
+  readonly lostUnits: ReadonlySet<number>;
+  readonly rows: ReadonlyMap<SettleTarget, MemoryRow>;
+}
+
+/** A worker's conversation with the memory store. */
+export class MemorySession implements RelaySession<MemoryTransaction> {
+  /** From 1, in the order of opening. */
+  readonly number: number;
+  readonly #tables: MemoryTables;
+  readonly #wakeAll: () => void;
+  readonly #open = new Set<OpenTransaction>();
+  #onWake: (() => void) | undefined;
+  #isCut = false;
+  #isClosed = false;
+
+  constructor(tables: MemoryTables, number: number, wakeAll: () => void) {
+    this.#tables = tables;
+    this.number = number;
+    this.#wakeAll = wakeAll;
+  }
+
+  /** The process behind it is gone: nothing is answered from now on, and what was not on its way to a commit is rolled back. */
+  cut(): void {
+    this.#isCut = true;
+    for (const tx of this.#open) tx.finish(false);
+    this.#open.clear();
+  }
+
+  wake(): void {
+    const { call, step } = { call: 'wake', step: 'before' } as const;
+    const fault = this.#tables.settings.fault({ session: this.number, call, step });
+    const notify = (): void => {
+      if (!this.#isCut && !this.#isClosed) this.#onWake?.();
+    };
+    if (fault?.end !== undefined) return;
+    void this.#after(fault?.delayMs ?? 0).then(notify);
+  }
+
+  register(worker: WorkerRegistration): Promise<readonly Lane[]> {
+    return this.#call('register', () => registerWorker(this.#tables, worker));
+  }
+
+  beat(workerId: string, leaseMs: number, _running: readonly RunningReport[]): Promise<boolean> {
+    return this.#call('beat', () => {
+      const worker = this.#tables.workers.get(workerId);
+      if (worker) worker.expiresAtMs = this.#tables.nowMs() + leaseMs;
+      return worker !== undefined;
+    });
+  }
+
+  survey(workerId: string): Promise<Survey> {
+    return this.#call('survey', () => {
+      const { workers, leases, lanes, handlers } = this.#tables;
+      const nowMs = this.#tables.nowMs();
+      for (const [id, { expiresAtMs }] of workers) if (expiresAtMs < nowMs) workers.delete(id);
+      const mine = new Set(workers.get(workerId)?.lanes);
+      const free = [...leases].flatMap(([unit, { owner, epoch }]) => {
+        const isOffered = unit === HOUSE_UNIT || mine.has(this.#tables.laneOfUnit(unit));
+        if (!isOffered || (owner !== undefined && workers.has(owner))) return [];
+        return [{ unit, epoch, isOrphaned: owner !== undefined }];
+      });
+      const paused = [...lanes.values()].filter(
+        ({ handler }) => handlers.get(handler)?.isPaused || this.#tables.isPaused,
+      );
+      return {
+        workers: [...workers.values()].map(({ id, lanes: served }) => ({ id, lanes: served })),
+        free,
+        owned: [...leases].flatMap(([unit, { owner, epoch }]) => (owner === workerId ? [{ unit, epoch }] : [])),
+        pausedLanes: paused.map(({ id }) => id),
+      };
+    });
+  }
+
+  acquire(workerId: string, units: readonly Token[]): Promise<readonly Token[]> {
+    return this.#call('acquire', () => {
+      const taken: Token[] = [];
+      for (const { unit, epoch } of units) {
+        const lease = this.#tables.leases.get(unit);
+        // A write under the old token is on its way to its commit: not now.
+        if (lease?.epoch !== epoch || this.#tables.isUnitLocked(unit)) continue;
+        lease.owner = workerId;
+        lease.epoch += 1;
+        taken.push({ unit, epoch: lease.epoch });
+      }
+      if (taken.length > 0) this.#tables.ids.pass();
+      return taken;
+    });
+  }
+
+  release(workerId: string, tokens: readonly Token[]): Promise<void> {
+    return this.#call('release', async () => {
+      const units = tokens.map(({ unit }) => unit);
+      await this.#tables.unlocked(units, []);
+      for (const { unit, epoch } of tokens) {
+        const lease = this.#tables.leases.get(unit);
+        if (lease?.owner !== workerId || lease.epoch !== epoch) continue;
+        lease.owner = undefined;
+        lease.epoch += 1;
+      }
+      this.#wakeAll();
+    });
+  }
+
+  leave(workerId: string): Promise<void> {
+    return this.#call('leave', async () => {
+      const mine = [...this.#tables.leases].filter(([, { owner }]) => owner === workerId);
+      await this.#tables.unlocked(
+        mine.map(([unit]) => unit),
+        [],
+      );
+      for (const [, lease] of mine) {
+        if (lease.owner !== workerId) continue;
+        lease.owner = undefined;
+        lease.epoch += 1;
+      }
+      this.#tables.workers.delete(workerId);
+      this.#tables.waiters.delete(workerId);
+      this.#wakeAll();
+    });
+  }
+
+  load(units: readonly number[]): Promise<readonly UnitLoad[]> {
+    return this.#call('load', () => loadUnits(this.#tables, units));
+  }
+
+  read(request: ReadRequest): Promise<ReadAnswer> {
+    return this.#call('read', () => readTables(this.#tables, request));
+  }
+
+  fetch(rows: readonly Pick<SettleTarget, 'seq' | 'state' | 'version'>[], unit: number): Promise<readonly Delivery[]> {
+    return this.#call('fetch', () =>
+      rows.flatMap((wanted) => {
+        const row = this.#tables.lines.find(unit, wanted.seq);
+        return row?.state === wanted.state && row.version === wanted.version ? [deliveryOf(row, Infinity)] : [];
+      }),
+    );
+  }
+
+  settle(workerId: string, settlements: readonly Settlement[]): Promise<SettleAnswer> {
+    return this.#call('settle', () =>
+      this.#write('settle', workerId, settlements, ({ rows, lostUnits }) => {
+        const settled = new Set<number>();
+        for (const settlement of settlements) {
+          const row = rows.get(settlement);
+          // Two results for one row in one call: only the first finds it.
+          if (!row || settled.has(row.seq)) continue;
+          applySettlement(this.#tables, row, settlement);
+          settled.add(row.seq);
+        }
+        return { settled, lostUnits };
+      }),
+    );
+  }
+
+  unmark(unit: number, seqs: readonly number[]): Promise<void> {
+    return this.#call('unmark', async () => {
+      for (const seq of seqs) {
+        const row = this.#tables.lines.find(unit, seq);
+        if (row) row.starts = Math.max(0, row.starts - 1);
+      }
+    });
+  }
+
+  mark(workerId: string, targets: readonly MarkTarget[]): Promise<ReadonlySet<number>> {
+    return this.#call('mark', () =>
+      this.#write('mark', workerId, targets, ({ rows }) => {
+        for (const target of targets) {
+          const row = rows.get(target);
+          if (row) row.starts = target.starts;
+        }
+        return new Set([...rows.values()].map(({ seq }) => seq));
+      }),
+    );
+  }
+
+  commit(
+    workerId: string,
+    targets: readonly CommitTarget[],
+    effect: (tx: MemoryTransaction) => Promise<void>,
+  ): Promise<CommitOutcome> {
+    return this.#call('commit', async () => {
+      for (;;) {
+        const outcome = await this.#commitOnce(workerId, targets, effect);
+        if (outcome !== 'again') return outcome;
+      }
+    });
+  }
+
+  doze(workerId: string): Promise<void> {
+    return this.#call('doze', () => void this.#tables.waiters.add(workerId));
+  }
+
+  rouse(workerId: string): Promise<void> {
+    return this.#call('rouse', () => void this.#tables.waiters.delete(workerId));
+  }
+
+  listen(onWake: () => void): Promise<boolean> {
+    return this.#call('listen', () => {
+      this.#onWake = onWake;
+      return true;
+    });
+  }
+
+  tidy(keep: KeepOptions): Promise<HouseReport> {
+    return this.#call('tidy', () => tidyTables(this.#tables, keep));
+  }
+
+  close(): Promise<void> {
+    return this.#call('close', () => {
+      this.#isClosed = true;
+    });
+  }
+
+  async #commitOnce(
+    workerId: string,
+    targets: readonly CommitTarget[],
+    effect: (tx: MemoryTransaction) => Promise<void>,
+  ): Promise<CommitOutcome | 'again'> {
+    const tx = new OpenTransaction(this.#tables, this.#wakeAll, { isOwned: true });
+    this.#open.add(tx);
+    try {
+      await effect(tx);
+      if (this.#isCut) return await never();
+      // The row it finishes is its first write at the latest.
+      tx.ensureId();
+      const answer = await this.#write('commit', workerId, targets, ({ rows }) => {
+        if (rows.size < targets.length) return 'refused';
+        tx.finish(true);
+        for (const [target, row] of rows) {
+          row.attempts = (target as CommitTarget).attempts;
+          this.#tables.finish(row, 'delivered', (target as CommitTarget).durationMs);
+        }
+        return 'committed';
+      });
+      return answer;
+    } catch (error) {
+      if (error instanceof CommitCut) return error.isAgain ? 'again' : 'unknown';
+      throw error;
+    } finally {
+      this.#open.delete(tx);
+      if (tx.isOpen) tx.finish(false);
+    }
+  }
+
+  /** Checks the fence and the rows, holds both until the commit, and applies. */
+  async #write<T>(
+    call: 'settle' | 'mark' | 'commit',
+    workerId: string,
+    targets: readonly SettleTarget[],
+    apply: (fenced: Fenced) => T,
+  ): Promise<T> {
+    const find = ({ token, seq }: SettleTarget): MemoryRow | undefined => this.#tables.lines.find(token.unit, seq);
+    if (this.#tables.locks.size > 0) {
+      await this.#tables.unlocked(
+        [],
+        targets.flatMap((target) => find(target) ?? []),
+      );
+    }
+    const lostUnits = new Set<number>();
+    const rows = new Map<SettleTarget, MemoryRow>();
+    for (const target of targets) {
+      const lease = this.#tables.leases.get(target.token.unit);
+      if (lease?.owner !== workerId || lease.epoch !== target.token.epoch) {
+        lostUnits.add(target.token.unit);
+        continue;
+      }
+      const row = find(target);
+      const isSame = row?.state === target.state && row.version === target.version && row.cycle === target.cycle;
+      if (row && isSame) rows.set(target, row);
+    }
+    const fault = this.#tables.settings.fault({ session: this.number, call, step: 'locked' });
+    if (fault) await this.#holdLocks(call, fault, { lostUnits, rows });
+    const answer = apply({ lostUnits, rows });
+    if (rows.size > 0 && call !== 'commit') this.#tables.ids.pass();
+    return answer;
+  }
+
+  /** The commit takes its time, or does not come about. */
+  async #holdLocks(call: 'settle' | 'mark' | 'commit', fault: Fault, { rows }: Fenced): Promise<void> {
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const lock: MemoryLock = {
+      units: new Set([...rows.keys()].map(({ token }) => token.unit)),
+      rows: new Set(rows.values()),
+      ended,
+    };
+    this.#tables.locks.add(lock);
+    try {
+      await this.#after(fault.delayMs ?? 0);
+    } finally {
+      this.#tables.locks.delete(lock);
+      end();
+    }
+    if (fault.end === 'hang') await never();
+    if (fault.end === undefined) return;
+    throw call === 'commit' ? new CommitCut(fault.end === 'again') : lostConnection();
+  }
+
+  async #call<T>(call: FaultPoint['call'], work: () => T | Promise<T>): Promise<T> {
+    if (this.#isClosed) throw lostConnection();
+    await this.#step(call, 'before');
+    const answer = await work();
+    if (await this.#isReplyLost(call)) {
+      if (call === 'commit') return 'unknown' as T;
+      throw lostConnection();
+    }
+    return answer;
+  }
+
+  async #isReplyLost(call: FaultPoint['call']): Promise<boolean> {
+    const fault = this.#tables.settings.fault({ session: this.number, call, step: 'after' });
+    if (fault?.delayMs !== undefined) await this.#after(fault.delayMs);
+    if (this.#isCut || fault?.end === 'hang') await never();
+    return fault?.end === 'reject';
+  }
+
+  async #step(call: FaultPoint['call'], step: FaultPoint['step']): Promise<void> {
+    if (this.#isCut) await never();
+    const fault = this.#tables.settings.fault({ session: this.number, call, step });
+    if (!fault) return;
+    if (fault.delayMs !== undefined) await this.#after(fault.delayMs);
+    if (this.#isCut || fault.end === 'hang') await never();
+    if (fault.end === 'reject') throw lostConnection();
+  }
+
+  async #after(ms: number): Promise<void> {
+    if (ms > 0) await new Promise<void>((resolve) => void this.#tables.settings.effects.setTimer(resolve, ms));
+  }
+}
+
+/** The connection was lost in a commit, or the database asks for the transaction again. */
+class CommitCut extends Error {
+  readonly isAgain: boolean;
+
+  constructor(isAgain: boolean) {
+    super('the transaction was cut');
+    this.isAgain = isAgain;
+  }
+}
+
+function never(): Promise<never> {
+  return new Promise(() => undefined);
+}

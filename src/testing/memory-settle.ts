@@ -1,0 +1,33 @@
+import type { Settlement } from '../relay/relay-store.ts';
+import type { MemoryRow } from './memory-row.ts';
+import type { MemoryTables } from './memory-tables.ts';
+
+/** Writes how a run ended into its row. */
+export function applySettlement(tables: MemoryTables, row: MemoryRow, settlement: Settlement): void {
+  if (settlement.kind === 'done') {
+    row.attempts = settlement.attempts;
+    tables.finish(row, 'delivered', settlement.durationMs);
+    return;
+  }
+  const nowMs = tables.nowMs();
+  row.error = settlement.error;
+  if (settlement.kind === 'postpone') {
+    row.state = 'waiting';
+    row.dueAtMs = nowMs + settlement.delayMs;
+    row.holds = row.message.key !== undefined;
+    return;
+  }
+  row.attempts = settlement.attempts;
+  row.starts = 0;
+  row.firstFailedAtMs ??= nowMs;
+  if (settlement.kind === 'retry') {
+    row.state = 'waiting';
+    row.dueAtMs = nowMs + settlement.delayMs;
+    row.retry = settlement.retry;
+    row.holds = row.message.key !== undefined;
+  } else {
+    row.state = 'failed';
+    row.dueAtMs = undefined;
+    row.holds = settlement.holds && row.message.key !== undefined;
+  }
+}

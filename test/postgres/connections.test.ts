@@ -1,0 +1,128 @@
+import { Pool, type PoolClient } from 'pg';
+import postgresJs from 'postgres';
+import { describe, expect, onTestFinished } from 'vitest';
+import { postgres } from '../../src/postgres/index.ts';
+import type { RelayStore } from '../../src/relay/relay-store.ts';
+import { needs, type TestServer } from '../support/needs.ts';
+import { connect, freshSchema } from './support/fresh-schema.ts';
+import { join, message, own } from './support/worker.ts';
+
+const test = needs('postgres');
+
+interface ClientCase {
+  readonly name: string;
+  open(server: TestServer, schema: string): { store: RelayStore<unknown>; send(): Promise<void> };
+}
+
+const CLIENTS: readonly ClientCase[] = [
+  {
+    name: 'pg',
+    open: (server, schema) => {
+      const pool = new Pool({ connectionString: server.url, application_name: schema });
+      pool.on('error', () => undefined);
+      onTestFinished(() => pool.end());
+      const store = postgres({ pool, schema });
+      const send = async (): Promise<void> => {
+        const tx: PoolClient = await pool.connect();
+        await tx.query('begin');
+        await store.append(tx, [message({ key: 'k' })]);
+        await tx.query('commit');
+        tx.release();
+      };
+      return { store, send };
+    },
+  },
+  {
+    name: 'postgres.js',
+    open: (server, schema) => {
+      const sql = postgresJs(server.url, { connection: { application_name: schema }, transform: postgresJs.camel });
+      // Without a limit it waits for ever once a connection of its was cut.
+      onTestFinished(() => sql.end({ timeout: 1 }));
+      const store = postgres({ pool: sql, schema });
+      const send = async (): Promise<void> => {
+        await sql.begin((tx) => store.append(tx, [message({ key: 'k' })]));
+      };
+      return { store, send };
+    },
+  },
+];
+
+for (const { name, open } of CLIENTS) {
+  describe(`a session over ${name}`, () => {
+    test('opens anew what the server ended, and no error is left without a listener', async ({ postgres: server }) => {
+      const schema = await freshSchema(server);
+      const admin = await connect(server);
+      const { store, send } = open(server, schema);
+      const worker = await own(store);
+      await worker.read();
+      for (let i = 0; i < 3; i += 1) {
+        await endSessions(admin, schema);
+        const alive = (): Promise<unknown> => worker.session.beat(worker.id, 60_000, []).catch(() => 'lost');
+        await expect.poll(alive).toBe(true);
+      }
+      await expect
+        .poll(() =>
+          send().then(
+            () => 'sent',
+            () => 'lost',
+          ),
+        )
+        .toBe('sent');
+      const found = (): Promise<number> =>
+        worker.read().then(
+          ({ ready }) => ready.length,
+          () => 0,
+        );
+      await expect.poll(found).toBeGreaterThan(0);
+    });
+
+    test('hears senders while it dozes, also after its listening connection was ended [S4.6]', async ({
+      postgres: server,
+    }) => {
+      const schema = await freshSchema(server);
+      const admin = await connect(server);
+      const { store, send } = open(server, schema);
+      const worker = await join(store);
+      let wakes = 0;
+      expect(await worker.session.listen(() => (wakes += 1))).toBe(true);
+      await worker.session.doze(worker.id);
+      await send();
+      await expect.poll(() => wakes).toBe(1);
+      const ended = await admin.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and query ilike 'listen%'`,
+        [schema],
+      );
+      expect(ended.rowCount).toBe(1);
+      const listens = async (): Promise<number | null> =>
+        (
+          await admin.query(`select from pg_stat_activity where application_name = $1 and query ilike 'listen%'`, [
+            schema,
+          ])
+        ).rowCount;
+      await expect.poll(listens, { timeout: 20_000 }).toBe(1);
+      const before = wakes;
+      await expect
+        .poll(() =>
+          send().then(
+            () => wakes > before,
+            () => false,
+          ),
+        )
+        .toBe(true);
+      await worker.session.rouse(worker.id);
+    });
+
+    test('can be closed twice, and refuses calls after that', async ({ postgres: server }) => {
+      const schema = await freshSchema(server);
+      const { store } = open(server, schema);
+      const worker = await join(store);
+      await worker.session.close();
+      await worker.session.close();
+      await expect(worker.session.survey(worker.id)).rejects.toThrow('closed');
+    });
+  });
+}
+
+async function endSessions(admin: Awaited<ReturnType<typeof connect>>, name: string): Promise<void> {
+  await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1`, [name]);
+}

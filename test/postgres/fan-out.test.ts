@@ -1,0 +1,99 @@
+import type { Client } from 'pg';
+import { describe, expect } from 'vitest';
+import type { NewMessage, SendResult } from '../../src/index.ts';
+import { postgres } from '../../src/postgres/index.ts';
+import { needs, type TestServer } from '../support/needs.ts';
+import { connect, freshSchema } from './support/fresh-schema.ts';
+import { message } from './support/worker.ts';
+
+const test = needs('postgres');
+
+type Store = ReturnType<typeof postgres>;
+
+async function stage(server: TestServer): Promise<{ client: Client; schema: string; store: Store }> {
+  const schema = await freshSchema(server);
+  return { client: await connect(server), schema, store: postgres({ schema }) };
+}
+
+async function send(client: Client, store: Store, one: NewMessage): Promise<void> {
+  await client.query('begin');
+  await store.append(client, [one]);
+  await client.query('commit');
+}
+
+describe('the fan-out', () => {
+  test("a message is delivered to each handler of its type, or waits in nobody's lane [S4.1]", async ({
+    postgres: server,
+  }) => {
+    const { client, schema, store } = await stage(server);
+    await client.query(
+      `insert into ${schema}.handler (id, service, name) values (1, 'orders', 'a'), (2, 'orders', 'b')`,
+    );
+    await client.query(`insert into ${schema}.lane (id, handler, generation) values (1, 1, null), (2, 2, 8)`);
+    await client.query(`insert into ${schema}.subscription values ('thing.done', 1, false), ('thing.done', 2, true)`);
+    const rows = async (): Promise<unknown> =>
+      (
+        await client.query(
+          `select handler, unit / 32 as lane, unit % 32 as bucket from ${schema}.delivery order by seq`,
+        )
+      ).rows;
+    await send(client, store, message({ generation: 7 }));
+    const [first] = (await rows()) as { bucket: number }[];
+    // The second handler takes the messages of generation 8, and this service sends those of 7: nobody has them yet.
+    expect(await rows()).toEqual([
+      { handler: 1, lane: 1, bucket: first?.bucket },
+      { handler: 2, lane: 0, bucket: first?.bucket },
+    ]);
+    await client.query(`delete from ${schema}.delivery`);
+    await send(client, store, message({ type: 'unheard.of' }));
+    expect(await rows()).toMatchObject([{ handler: 0, lane: 0 }]);
+  });
+
+  test('a full outbox refuses the message, stores nothing and leaves the transaction usable', async ({
+    postgres: server,
+  }) => {
+    const { client, schema, store } = await stage(server);
+    await client.query(`update ${schema}.meta set is_full = true`);
+    await client.query('begin');
+    for (const one of [message(), message({ idempotencyKey: 'k' })]) {
+      await expect(store.append(client, [one])).rejects.toMatchObject({ code: 'OUTBOX_FULL' });
+    }
+    await client.query(`update ${schema}.meta set is_full = false`);
+    expect(await store.append(client, [message({ idempotencyKey: 'k' })])).toMatchObject([{ kind: 'stored' }]);
+    await client.query('commit');
+    expect((await client.query(`select from ${schema}.delivery`)).rowCount).toBe(1);
+  });
+});
+
+describe('a message from elsewhere', () => {
+  test('is stored once however often it arrives, and each arrival is counted [S1.6]', async ({ postgres: server }) => {
+    const { client, schema, store } = await stage(server);
+    const arrive = async (sourceId: string): Promise<readonly SendResult[]> => {
+      await client.query('begin');
+      const results = await store.receive(
+        client,
+        [
+          { ...message(), sourceId },
+          { ...message(), sourceId },
+        ],
+        60_000,
+      );
+      await client.query('commit');
+      return results;
+    };
+    const [first, twin] = await arrive('kafka:orders@0@17');
+    const [again] = await arrive('kafka:orders@0@17');
+    const [other] = await arrive('kafka:orders@0@18');
+    expect([first?.kind, other?.kind]).toEqual(['stored', 'stored']);
+    expect([twin, again]).toEqual([
+      { kind: 'duplicate', id: first?.id },
+      { kind: 'duplicate', id: first?.id },
+    ]);
+    const { rows } = await client.query(`select source_id, times from ${schema}.inbox order by source_id`);
+    expect(rows).toEqual([
+      { source_id: 'kafka:orders@0@17', times: 2 },
+      { source_id: 'kafka:orders@0@18', times: 1 },
+    ]);
+    expect((await client.query(`select from ${schema}.delivery`)).rowCount).toBe(2);
+  });
+});

@@ -1,0 +1,121 @@
+import type {
+  CommitTarget,
+  ReadAnswer,
+  ReadRequest,
+  SettleAnswer,
+  Settlement,
+  SettleTarget,
+  WorkerRegistration,
+} from '../../src/relay/relay-store.ts';
+import type { MemorySession, MemoryStore, MemoryTransaction } from '../../src/testing/index.ts';
+import type { CutSession } from './sim-worker.ts';
+import type { Sabotage } from './simulate.ts';
+
+/** A session with some of its calls replaced. */
+function replaced(
+  session: MemorySession,
+  calls: Partial<CutSession<MemoryTransaction>>,
+): CutSession<MemoryTransaction> {
+  return new Proxy<CutSession<MemoryTransaction>>(session, {
+    get(target, name): unknown {
+      const own: unknown = Reflect.get(calls, name) ?? Reflect.get(target, name, session);
+      return typeof own === 'function' ? own.bind(session) : own;
+    },
+  });
+}
+
+/** Writes are taken from whoever makes them: the token is not compared. */
+export const fenceSkipped: Sabotage = (session, store) => {
+  const ownerOf = (unit: number): string => store.lease(unit)?.owner ?? '';
+  const renewed = <T extends SettleTarget>(target: T): T => ({
+    ...target,
+    token: { unit: target.token.unit, epoch: store.lease(target.token.unit)?.epoch ?? 0 },
+  });
+  const settle = async (_id: string, settlements: readonly Settlement[]): Promise<SettleAnswer> => {
+    const settled = new Set<number>();
+    for (const settlement of settlements) {
+      const answer = await session.settle(ownerOf(settlement.token.unit), [renewed(settlement)]);
+      for (const seq of answer.settled) settled.add(seq);
+    }
+    return { settled, lostUnits: new Set() };
+  };
+  return replaced(session, {
+    settle,
+    commit: (_id, targets, effect) =>
+      session.commit(ownerOf(targets[0]?.token.unit ?? 0), targets.map(renewed), effect),
+  });
+};
+
+/** The completion is written first and the effect after it. */
+export const completionBeforeEffect: Sabotage = (session, store) =>
+  replaced(session, {
+    commit: async (id, targets, effect) => {
+      const done = targets.map((target: CommitTarget): Settlement => ({ ...target, kind: 'done' }));
+      const { settled } = await session.settle(id, done);
+      if (settled.size < targets.length) return 'refused';
+      const tx = store.begin();
+      try {
+        await effect(tx);
+      } catch (error) {
+        tx.rollback();
+        throw error;
+      }
+      tx.commit();
+      return 'committed';
+    },
+  });
+
+/** A worker that was buried, or whose units went to another, works on as if nothing had happened. */
+export const leaseForgotten: Sabotage = (session, store) => {
+  let registration: WorkerRegistration | undefined;
+  const retake = async <T extends SettleTarget>(id: string, targets: readonly T[]): Promise<readonly T[]> => {
+    const lost = targets.filter(({ token: { unit } }) => store.lease(unit)?.owner !== id);
+    const current = lost.map(({ token: { unit } }) => ({ unit, epoch: store.lease(unit)?.epoch ?? 0 }));
+    if (current.length > 0) await session.acquire(id, current);
+    return targets.map((target) => ({
+      ...target,
+      token: { unit: target.token.unit, epoch: store.lease(target.token.unit)?.epoch ?? 0 },
+    }));
+  };
+  return replaced(session, {
+    register: (worker) => {
+      registration = worker;
+      return session.register(worker);
+    },
+    beat: async (id, leaseMs, running) => {
+      const isAlive = await session.beat(id, leaseMs, running);
+      if (!isAlive && registration) await session.register({ ...registration, id });
+      return true;
+    },
+    settle: async (id, settlements) => session.settle(id, await retake(id, settlements)),
+    commit: async (id, targets, effect) => session.commit(id, await retake(id, targets), effect),
+  });
+};
+
+function reading(
+  change: (request: ReadRequest) => ReadRequest,
+  answered = (answer: ReadAnswer): ReadAnswer => answer,
+): Sabotage {
+  return (session) => replaced(session, { read: async (request) => answered(await session.read(change(request))) });
+}
+
+/** A cursor and nothing else: what becomes visible below it is not looked for. */
+export const noLateRows: Sabotage = reading((request) => ({ ...request, since: undefined }));
+
+/** Late rows only of transactions in the list of the last snapshot, not of those above its end. */
+export const lateRowsOfTheListOnly: Sabotage = reading((request) => ({
+  ...request,
+  since: request.since && { ...request.since, xmax: String(Number.MAX_SAFE_INTEGER) },
+}));
+
+/** Late rows are enqueued after the new ones of the same read. */
+export const lateRowsLast: Sabotage = (session: MemorySession, _store: MemoryStore) =>
+  replaced(session, {
+    read: async (request) => {
+      const after = new Map(request.units.map(({ unit, after: cursor }) => [unit, cursor]));
+      const answer = await session.read(request);
+      const isLate = ({ unit, seq }: { unit: number; seq: number }): boolean => seq <= (after.get(unit) ?? 0);
+      const ready = [...answer.ready.filter((row) => !isLate(row)), ...answer.ready.filter(isLate)];
+      return { ...answer, ready };
+    },
+  });

@@ -1,0 +1,38 @@
+import { simulate, type SimulationOptions, type SimulationResult } from './simulate.ts';
+
+/** What many schedules came to. */
+export interface ManySeeds {
+  readonly broken: readonly SimulationResult[];
+  readonly ran: number;
+  readonly refused: number;
+  readonly takenOver: number;
+}
+
+/** Runs schedules one after the other until so many have broken something. */
+export async function findBroken(
+  range: { readonly from: number; readonly count: number; readonly enough: number },
+  options: SimulationOptions = {},
+): Promise<ManySeeds> {
+  const broken: SimulationResult[] = [];
+  let [ran, refused, takenOver] = [0, 0, 0];
+  const limit = Error.stackTraceLimit;
+  // Handlers and connections fail by the hundred thousand here; nobody reads where.
+  Error.stackTraceLimit = 0;
+  try {
+    for (let seed = range.from; seed < range.from + range.count && broken.length < range.enough; seed++) {
+      const result = await simulate(seed, options);
+      ran += 1;
+      refused += result.refused;
+      takenOver += result.takenOver;
+      if (result.problems.length > 0) broken.push(result);
+    }
+  } finally {
+    Error.stackTraceLimit = limit;
+  }
+  return { broken, ran, refused, takenOver };
+}
+
+/** The line that runs one schedule again and tells everything that happens in it. */
+export function replayCommand(file: string, seed: number): string {
+  return `HOLDFAST_SEED=${seed} npx vitest run ${file}`;
+}

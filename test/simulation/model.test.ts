@@ -1,0 +1,32 @@
+import { describe, expect, test } from 'vitest';
+import { findBroken, replayCommand } from './many-seeds.ts';
+import { simulate } from './simulate.ts';
+
+const FILE = 'test/simulation/model.test.ts';
+const SEEDS = 10_000;
+const GIVEN = process.env['HOLDFAST_SEED'];
+
+describe('the engine on the memory store', () => {
+  test(`${SEEDS} schedules with kills, pauses, lost replies and operators lose nothing, do nothing twice and keep the order [X.12]`, async () => {
+    if (GIVEN !== undefined) {
+      const { problems } = await simulate(Number(GIVEN), { trace: (line) => console.log(line) });
+      return expect(problems).toEqual([]);
+    }
+    const { broken, refused, takenOver } = await findBroken({ from: 1, count: SEEDS, enough: 5 });
+    const report = broken.map(({ seed, problems }) => [replayCommand(FILE, seed), ...problems].join('\n  '));
+    expect(report).toEqual([]);
+    // A run in which nothing was ever taken over or refused would prove nothing.
+    expect(refused).toBeGreaterThan(SEEDS / 10);
+    expect(takenOver).toBeGreaterThan(SEEDS / 10);
+  }, 600_000);
+
+  test('the same seed gives the same schedule [X.12]', async () => {
+    const traces: string[][] = [];
+    for (const lines of [[], []] as string[][]) {
+      await simulate(7, { trace: (line) => lines.push(line) });
+      traces.push(lines);
+    }
+    expect(traces[0]?.length).toBeGreaterThan(50);
+    expect(traces[1]).toEqual(traces[0]);
+  });
+});

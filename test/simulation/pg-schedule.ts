@@ -1,0 +1,188 @@
+import type { NewMessage } from '../../src/outbox/outbox-store.ts';
+import { postgres } from '../../src/postgres/index.ts';
+import { sqlRunner, type SqlTransaction } from '../../src/postgres/sql-runner.ts';
+import type { OnDead } from '../../src/relay/handler.ts';
+import { systemEffects } from '../../src/system/effects.ts';
+import { draftMessage } from './draft-message.ts';
+import { type Effect, type HandlerName, NOTED, PAID, PLACED, simulatedHandlers } from './handlers.ts';
+import { violations } from './invariants.ts';
+import { LedgerOfSends, type SentMessage } from './ledger-of-sends.ts';
+import type { PgDesk } from './pg-desk.ts';
+import { SeededRandom } from './seeded-random.ts';
+import { SimWorker } from './sim-worker.ts';
+
+const LEASE_MS = 300;
+const SETTLE_MS = 20_000;
+
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** What one schedule on a real server came to. */
+export interface PgResult {
+  readonly seed: number;
+  readonly problems: readonly string[];
+  readonly refused: number;
+}
+
+/** One schedule on a real server: two workers, some senders, a kill or a pause, and faults between any two statements. */
+export class PgSchedule {
+  readonly #seed: number;
+  readonly #desk: PgDesk;
+  readonly #random: SeededRandom;
+  readonly #sends = new LedgerOfSends();
+  readonly #workers: SimWorker<SqlTransaction>[] = [];
+  readonly #ran: Effect[] = [];
+  readonly #threw = new Map<string, number>();
+  readonly #problems: string[] = [];
+  readonly #onDead: Record<HandlerName, OnDead>;
+  readonly #rate: number;
+  readonly #failing: number;
+  #drafts = 0;
+  #refused = 0;
+  #isCalm = false;
+  #deaths = 0;
+
+  constructor(seed: number, desk: PgDesk) {
+    this.#seed = seed;
+    this.#desk = desk;
+    this.#random = new SeededRandom(seed);
+    this.#rate = this.#random.pick([0.01, 0.03, 0.08]);
+    this.#failing = this.#random.pick([0, 0.1, 0.3]);
+    const draw = (): OnDead => this.#random.pick(['block', 'pass', 'park']);
+    this.#onDead = { ledger: draw(), view: draw(), mail: draw() };
+  }
+
+  async run(): Promise<PgResult> {
+    const random = this.#random;
+    await this.#desk.clear();
+    this.#spawn();
+    this.#spawn();
+    const chaosMs = random.int(150, 500);
+    const senders = Array.from({ length: random.int(4, 8) }, () =>
+      this.#send(random.int(0, chaosMs), random.int(0, 80)),
+    );
+    if (random.chance(0.7)) void this.#trouble(random.int(0, chaosMs));
+    await Promise.all(senders);
+    this.#isCalm = true;
+    for (const { gate } of this.#workers) gate.open();
+    if (this.#workers.every(({ gate }) => gate.isDead)) this.#spawn();
+    await this.#finish();
+    const end = {
+      store: await this.#desk.endStore(),
+      sends: this.#sends,
+      ran: this.#ran,
+      threw: this.#threw,
+      onDead: this.#onDead,
+      deaths: this.#deaths,
+    };
+    return { seed: this.#seed, problems: [...this.#problems, ...violations(end)], refused: this.#refused };
+  }
+
+  #spawn(): void {
+    const number = this.#workers.length + 1;
+    const faults = new SeededRandom(this.#seed * 7 + number);
+    const worker: SimWorker<SqlTransaction> = new SimWorker({
+      number,
+      time: systemEffects,
+      seed: this.#seed * 31 + number,
+      leaseMs: LEASE_MS,
+      pollMs: 100,
+      openSession: () => this.#desk.openSession(faults, () => (this.#isCalm ? 0 : this.#rate)),
+      epochOf: () => undefined,
+      onWritten: () => undefined,
+      onSpin: () => void this.#problems.push(`w${number} spins`),
+      onEvent: (event) => {
+        if (event.kind === 'run-refused') this.#refused += 1;
+      },
+      handlers: ({ random, effects }) =>
+        simulatedHandlers<SqlTransaction>({
+          worker: number,
+          effects,
+          random,
+          failing: () => (this.#isCalm ? 0 : this.#failing),
+          slowMs: () => (this.#isCalm ? 10 : LEASE_MS),
+          onDead: this.#onDead,
+          record: (tx, effect) => this.#record(tx, effect),
+          sendOn: (tx, from) => this.#sendOn(tx, from),
+          ran: (effect) => void this.#ran.push(effect),
+          threw: (id, handler) => {
+            const name = `${handler}/${id}`;
+            this.#threw.set(name, (this.#threw.get(name) ?? 0) + 1);
+          },
+        }),
+    });
+    this.#workers.push(worker);
+    worker.start();
+  }
+
+  async #record(tx: SqlTransaction, { id, handler, version, worker }: Effect): Promise<void> {
+    const text = `insert into ${this.#desk.schema}.effect (id, handler, version, worker)
+      values ($1::text, $2::text, $3::text::int, $4::text::int)`;
+    await sqlRunner(tx).query(text, [id, handler, version, worker]);
+  }
+
+  /** Sends in a transaction that ends some time later. */
+  async #send(afterMs: number, openMs: number): Promise<void> {
+    const random = this.#random;
+    const messages = Array.from({ length: random.int(1, 2) }, () => this.#draft({}));
+    const isKept = !random.chance(0.1);
+    await wait(afterMs);
+    const client = await this.#desk.admin.connect();
+    try {
+      await client.query('begin');
+      const sent = messages.map((message) => this.#sent(message, false));
+      await postgres({ schema: this.#desk.schema }).append(client, messages);
+      await wait(openMs);
+      await client.query(isKept ? 'commit' : 'rollback');
+      if (isKept) this.#sends.committed(sent);
+    } finally {
+      client.release();
+    }
+  }
+
+  async #sendOn(tx: SqlTransaction, { key }: { key: string | undefined }): Promise<void> {
+    const message = this.#draft({ type: NOTED, key });
+    this.#sent(message, true);
+    await postgres({ schema: this.#desk.schema }).append(tx, [message]);
+  }
+
+  #sent({ id, type, key }: NewMessage, isFollowUp: boolean): SentMessage {
+    return this.#sends.sent({ id, type, key, isFollowUp, isScheduled: false, hasOrder: true });
+  }
+
+  #draft(about: Partial<NewMessage>): NewMessage {
+    const random = this.#random;
+    const [type, key] = [random.pick([PLACED, PAID]), random.pick(['a', 'b'])];
+    return draftMessage(random, (this.#drafts += 1), { type, key, ...about });
+  }
+
+  async #trouble(afterMs: number): Promise<void> {
+    const isKill = this.#random.chance(0.5);
+    const pauseMs = this.#random.int(50, 2 * LEASE_MS);
+    await wait(afterMs);
+    const worker = this.#workers[0];
+    if (!worker || this.#isCalm) return;
+    this.#deaths += 1;
+    if (isKill) worker.kill();
+    else {
+      worker.gate.close();
+      await wait(pauseMs);
+      worker.gate.open();
+    }
+  }
+
+  async #finish(): Promise<void> {
+    const untilMs = systemEffects.monoMs() + SETTLE_MS;
+    while ((await this.#desk.openCount()) > 0 && systemEffects.monoMs() < untilMs) {
+      await this.#desk.replayAll();
+      await wait(20);
+    }
+    await Promise.all(this.#workers.filter(({ gate }) => !gate.isDead).map((worker) => worker.stop()));
+    // What a handler sent on is known by its commit: it is there, or it is not.
+    const { rows } = await this.#desk.admin.query<{ id: string }>(
+      `select id::text as id from ${this.#desk.schema}.delivered`,
+    );
+    const there = new Set(rows.map(({ id }) => id));
+    const followUps = [...this.#sends.messages.values()].filter(({ isFollowUp, id }) => isFollowUp && there.has(id));
+    this.#sends.committed(followUps);
+  }
+}
