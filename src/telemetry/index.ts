@@ -1,0 +1,10 @@
+export type { Alert, AlertSink, DeadMessage, Suppressed } from './alert.ts';
+export { alertOnDead, type AlertOptions } from './alert-on-dead.ts';
+export { logAlerts } from './log-alerts.ts';
+export { logRelay } from './log-relay.ts';
+export { type MeterLike, meterRelay } from './meter-relay.ts';
+export type { ContextLike, SpanContextLike, TraceStateLike } from './remote-context.ts';
+export { type MetricsReply, type RelayMetrics, relayMetrics, type RelayMetricsOptions } from './relay-metrics.ts';
+export { sentryAlerts, type SentryLike } from './sentry-alerts.ts';
+export { type RelayTraces, type SpanLike, traceRelay, type TraceRelayOptions, type TracerLike } from './trace-relay.ts';
+export { type WebhookAlertOptions, webhookAlerts, type WebhookAlerts } from './webhook-alerts.ts';

@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest';
+import { dead, delivery, done, failed, house, started, TRACE_ID } from '../../test/telemetry/made-events.ts';
+import { keptLog, type Line } from '../../test/http/kept-log.ts';
+import type { Logger } from '../kernel/log.ts';
+import { logRelay } from './log-relay.ts';
+
+function watched(): { readonly logger: Logger; readonly lines: readonly Line[]; levels(): string[] } {
+  const { logger, lines } = keptLog();
+  return { logger, lines, levels: () => lines.map(({ level, message }) => `${level}: ${message}`) };
+}
+
+const about = {
+  eventId: delivery().id,
+  eventType: 'order.placed',
+  source: 'orders',
+  target: 'billing',
+  idempotencyKey: 'order:1',
+  operation: 'charge',
+  traceId: TRACE_ID,
+  correlationId: 'corr-1',
+};
+
+test('a line for each end of a run carries every correlation field that is known [S0.12]', () => {
+  const { logger, lines } = watched();
+  const observe = logRelay(logger, { service: 'billing' });
+  observe(started());
+  observe(done());
+  observe(failed({ failure: { verdict: 'retry', kind: 'http', status: 503, code: 'busy' } }));
+  observe(dead({ failure: { verdict: 'fail', kind: 'invalid' }, maxAttempts: Infinity }));
+  observe({ kind: 'run-refused', handler: 'charge', delivery: delivery(), reason: 'lease-lost' });
+  const common = { ...about, service: 'billing' };
+  expect(lines).toEqual([
+    { level: 'debug', fields: { ...common, attempt: 1, latencyMs: 20 }, message: 'message handled' },
+    {
+      level: 'warn',
+      fields: {
+        ...common,
+        attempt: 2,
+        maxAttempts: 5,
+        latencyMs: 300,
+        retryable: true,
+        errorKind: 'http',
+        errorCode: 'busy',
+        httpStatus: 503,
+        errorClass: 'Error',
+        delayMs: 1_000,
+      },
+      message: 'message failed, will be tried again',
+    },
+    {
+      level: 'error',
+      fields: {
+        ...common,
+        attempt: 5,
+        latencyMs: 300,
+        retryable: false,
+        errorKind: 'invalid',
+        errorClass: 'Error',
+        reason: 'attempts',
+        dlqId: `${delivery().id}:charge`,
+      },
+      message: 'message failed for good',
+    },
+    { level: 'info', fields: { ...common, attempt: 1, reason: 'lease-lost' }, message: 'result refused' },
+  ]);
+});
+
+test('no line holds the text of an error or a payload [S0.12]', () => {
+  const { logger, lines } = watched();
+  const observe = logRelay(logger);
+  observe(dead({ error: { name: 'Error', message: 'card 4111 of bob', kind: 'unknown' } }));
+  observe({ kind: 'parked', handler: 'charge', delivery: delivery() });
+  observe({ kind: 'store-failed', during: 'read', error: new Error('card 4111'), failures: 1 });
+  expect(lines).toHaveLength(3);
+  expect(JSON.stringify(lines)).not.toMatch(/4111|bob/);
+});
+
+test('an outage of the database is one warning', () => {
+  const { logger, levels } = watched();
+  const observe = logRelay(logger);
+  const fail = (failures: number): void =>
+    observe({
+      kind: 'store-failed',
+      during: 'read',
+      error: Object.assign(new Error('x'), { code: '57P01' }),
+      failures,
+    });
+  for (const failures of [1, 2, 3, 1]) fail(failures);
+  expect(levels().filter((line) => line.startsWith('warn'))).toHaveLength(2);
+});
+
+test('what lasts is told when it begins, and when senders are let in again', () => {
+  const { logger, levels } = watched();
+  const observe = logRelay(logger);
+  const unserved = [{ reason: 'no-worker', handler: 'mail', type: undefined, generation: 3, count: 4 } as const];
+  for (const report of [{}, { isFull: true, unserved }, { isFull: true, unserved }, {}, { unserved }])
+    observe(house(report));
+  expect(levels().filter((line) => !line.startsWith('debug'))).toEqual([
+    'warn: the outbox is full, senders are refused',
+    'warn: messages that nobody serves',
+    'info: the outbox is no longer full',
+    'warn: messages that nobody serves',
+  ]);
+});
+
+test('units and the end of a relay are told', () => {
+  const { logger, levels } = watched();
+  const observe = logRelay(logger);
+  observe({ kind: 'units-acquired', units: [1], orphaned: 0 });
+  observe({ kind: 'units-acquired', units: [2], orphaned: 1 });
+  observe({ kind: 'units-released', units: [1] });
+  observe({ kind: 'units-lost', units: [2], why: 'buried' });
+  observe({ kind: 'stopping' });
+  observe({ kind: 'stopped' });
+  expect(levels()).toEqual([
+    'debug: units acquired',
+    'info: took over from a dead process',
+    'debug: units released',
+    'warn: units lost',
+    'info: relay stopping',
+    'info: relay stopped',
+  ]);
+});

@@ -1,0 +1,159 @@
+import type { LogFields, Logger } from '../kernel/log.ts';
+import type { RelayEvent, RelayObserver } from '../relay/relay-event.ts';
+import type { Delivery, HouseReport } from '../relay/relay-store.ts';
+import type { Failure } from '../retry/failure.ts';
+import { parseTraceparent } from './traceparent.ts';
+
+/**
+ * Writes a structured line for what a relay does: runs that went well at `debug`, retries at `warn`, dead letters at `error`,
+ * refused results at `info`, the first failure of the database in a row at `warn`. Texts of errors and payloads are not
+ * logged, codes are. `fields` stand in every line.
+ */
+export function logRelay(logger: Logger, fields: LogFields = {}): RelayObserver {
+  const house = houseLog(logger, fields);
+  return (event) => {
+    switch (event.kind) {
+      case 'run-started':
+      case 'run-done':
+      case 'run-failed':
+      case 'run-refused':
+      case 'run-interrupted':
+      case 'parked':
+        return logRun(logger, fields, event);
+      case 'units-acquired':
+        return event.orphaned > 0
+          ? logger.info(
+              { ...fields, units: event.units.length, orphaned: event.orphaned },
+              'took over from a dead process',
+            )
+          : logger.debug({ ...fields, units: event.units.length }, 'units acquired');
+      case 'units-released':
+        return logger.debug({ ...fields, units: event.units.length }, 'units released');
+      case 'units-lost':
+        return logger.warn({ ...fields, units: event.units.length, why: event.why }, 'units lost');
+      case 'store-failed': {
+        const line = { ...fields, operation: event.during, failures: event.failures, ...errorFields(event.error) };
+        // One line for an outage, not one for each try.
+        return event.failures <= 1
+          ? logger.warn(line, 'the database does not answer, trying again')
+          : logger.debug(line, 'the database still does not answer');
+      }
+      case 'house':
+        return house(event.report);
+      case 'stopping':
+      case 'stopped':
+        return logger.info(fields, `relay ${event.kind}`);
+      default:
+        return event satisfies never;
+    }
+  };
+}
+
+type RunEvent = Extract<RelayEvent, { readonly delivery: Delivery }>;
+
+function logRun(logger: Logger, fields: LogFields, event: RunEvent): void {
+  const about = { ...fields, ...deliveryFields(event.delivery, event.handler) };
+  switch (event.kind) {
+    case 'run-started':
+      return;
+    case 'run-done':
+      return logger.debug({ ...about, attempt: event.attempt, latencyMs: event.durationMs }, 'message handled');
+    case 'run-refused':
+      return logger.info({ ...about, attempt: event.delivery.attempts + 1, reason: event.reason }, 'result refused');
+    case 'run-interrupted':
+      return logger.info({ ...about, reason: event.reason }, 'run ended without a result');
+    case 'parked':
+      return logger.warn(
+        { ...about, dlqId: deadLetterId(event.delivery, event.handler) },
+        'message set aside behind a dead letter of its key',
+      );
+    case 'run-failed': {
+      const { attempt, maxAttempts, durationMs, failure, error, next } = event;
+      const line = {
+        ...about,
+        attempt,
+        ...(maxAttempts === Infinity ? {} : { maxAttempts }),
+        latencyMs: durationMs,
+        ...failureFields(failure),
+        errorClass: error.name,
+      };
+      return next.kind === 'retry'
+        ? logger.warn({ ...line, delayMs: next.delayMs }, 'message failed, will be tried again')
+        : logger.error(
+            { ...line, reason: next.reason, dlqId: deadLetterId(event.delivery, event.handler) },
+            'message failed for good',
+          );
+    }
+    default:
+      return event satisfies never;
+  }
+}
+
+/** The correlation fields of a delivery. */
+function deliveryFields(delivery: Delivery, handler: string): LogFields {
+  const { id, type, source, target, idempotencyKey, correlationId, causationId, generation, cycle } = delivery;
+  const traceId = parseTraceparent(delivery.traceparent)?.traceId;
+  return {
+    eventId: id,
+    eventType: type,
+    source,
+    ...(target === undefined ? {} : { target }),
+    idempotencyKey,
+    operation: handler,
+    ...(traceId === undefined ? {} : { traceId }),
+    ...(correlationId === undefined ? {} : { correlationId }),
+    ...(causationId === undefined ? {} : { causationId }),
+    ...(generation === undefined ? {} : { generation }),
+    ...(cycle === 0 ? {} : { cycle }),
+  };
+}
+
+/** What a dead letter is called: the message and its handler. */
+export function deadLetterId(delivery: Delivery, handler: string): string {
+  return `${delivery.id}:${handler}`;
+}
+
+function failureFields({ verdict, kind, status, code, nestedAttempts }: Failure): LogFields {
+  return {
+    retryable: verdict === 'retry',
+    errorKind: kind,
+    ...(status === undefined ? {} : { httpStatus: status }),
+    ...(code === undefined ? {} : { errorCode: code }),
+    ...(nestedAttempts === undefined ? {} : { nestedAttempts }),
+  };
+}
+
+function errorFields(error: unknown): LogFields {
+  const { name, code } = error instanceof Error ? (error as Error & { code?: unknown }) : { name: typeof error };
+  return { errorClass: name, ...(typeof code === 'string' ? { errorCode: code } : {}) };
+}
+
+/** Reports come every few seconds: a line when something begins or ends, and none in between. */
+function houseLog(logger: Logger, fields: LogFields): (report: HouseReport) => void {
+  let wasFull = false;
+  let unservedBefore = new Set<string>();
+  return ({ pending, failed, oldestMs, isFull, unserved }) => {
+    const line = { ...fields, pending, failed, ...(oldestMs === undefined ? {} : { oldestMs }) };
+    logger.debug(line, 'outbox counted');
+    if (isFull && !wasFull) logger.warn(line, 'the outbox is full, senders are refused');
+    if (!isFull && wasFull) logger.info(line, 'the outbox is no longer full');
+    wasFull = isFull;
+    const now = new Set<string>();
+    for (const one of unserved) {
+      const id = `${one.reason} ${one.handler ?? ''} ${one.type ?? ''} ${one.generation ?? ''}`;
+      now.add(id);
+      if (!unservedBefore.has(id)) logger.warn({ ...line, ...unservedFields(one) }, 'messages that nobody serves');
+    }
+    unservedBefore = now;
+  };
+}
+
+function unservedFields({ reason, handler, type, generation, count }: HouseReport['unserved'][number]): LogFields {
+  return {
+    reason,
+    ...(handler === undefined ? {} : { operation: handler }),
+    ...(type === undefined ? {} : { eventType: type }),
+    ...(generation === undefined ? {} : { generation }),
+    count,
+  };
+}

@@ -1,0 +1,99 @@
+import { type CounterName, type GaugeName, type HistogramName, type MetricName, METRICS } from './metric-catalog.ts';
+import type { GaugeValue, Labels, MetricSink } from './record-relay.ts';
+
+/** The content type of the text. */
+export const PROMETHEUS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+// An event type made of ids would fill the memory of this process and of whoever scrapes it.
+const MAX_SERIES = 2_000;
+const OTHER = 'other';
+
+interface Series {
+  /** As it is written, without the braces: `handler="a",type="b"`. */
+  readonly labels: string;
+  value: number;
+  /** Counts of a histogram, one for each bound and one above. */
+  readonly counts: number[];
+}
+
+/**
+ * Keeps numbers and writes them in the Prometheus text format 0.0.4. At most 2,000 label sets for each metric; what comes
+ * above is added up under `other`.
+ */
+export class PrometheusText implements MetricSink {
+  readonly #series = new Map<MetricName, Map<string, Series>>();
+
+  add(name: CounterName, by: number, labels: Labels): void {
+    this.#find(name, labels).value += by;
+  }
+
+  record(name: HistogramName, value: number, labels: Labels): void {
+    const series = this.#find(name, labels);
+    const buckets = METRICS[name].buckets ?? [];
+    const found = buckets.findIndex((bound) => value <= bound);
+    const at = found < 0 ? buckets.length : found;
+    series.counts[at] = (series.counts[at] ?? 0) + 1;
+    series.value += value;
+  }
+
+  set(name: GaugeName, values: readonly GaugeValue[]): void {
+    this.#series.delete(name);
+    for (const { labels, value } of values) this.#find(name, labels).value += value;
+  }
+
+  text(): string {
+    const lines: string[] = [];
+    for (const [name, { kind, help }] of Object.entries(METRICS)) {
+      lines.push(`# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}`, `# TYPE ${name} ${kind}`);
+      for (const series of this.#series.get(name as MetricName)?.values() ?? []) {
+        if (kind === 'histogram') lines.push(...histogramLines(name as HistogramName, series));
+        else lines.push(`${name}${braced(series.labels)} ${series.value}`);
+      }
+    }
+    return `${lines.join('\n')}\n`;
+  }
+
+  #find(name: MetricName, labels: Labels): Series {
+    let all = this.#series.get(name);
+    if (!all) this.#series.set(name, (all = new Map<string, Series>()));
+    const names = METRICS[name].labels;
+    const wanted = all.get(idOf(names, labels));
+    if (wanted) return wanted;
+    const shown = all.size < MAX_SERIES ? labels : Object.fromEntries(names.map((label) => [label, OTHER]));
+    const id = idOf(names, shown);
+    const series = all.get(id) ?? { labels: written(names, shown), value: 0, counts: [] };
+    all.set(id, series);
+    return series;
+  }
+}
+
+function idOf(names: readonly string[], labels: Labels): string {
+  let id = '';
+  for (const name of names) id += `${labels[name] ?? ''}\n`;
+  return id;
+}
+
+function histogramLines(name: HistogramName, { labels, value, counts }: Series): string[] {
+  const lines: string[] = [];
+  let total = 0;
+  const buckets = METRICS[name].buckets ?? [];
+  for (const [i, bound] of [...buckets, '+Inf'].entries()) {
+    total += counts[i] ?? 0;
+    lines.push(`${name}_bucket${braced(labels, `le="${bound}"`)} ${total}`);
+  }
+  lines.push(`${name}_sum${braced(labels)} ${value}`, `${name}_count${braced(labels)} ${total}`);
+  return lines;
+}
+
+function braced(...labels: readonly string[]): string {
+  const inner = labels.filter((one) => one !== '').join(',');
+  return inner === '' ? '' : `{${inner}}`;
+}
+
+function written(names: readonly string[], labels: Labels): string {
+  return names.map((name) => `${name}="${escaped(labels[name] ?? '')}"`).join(',');
+}
+
+function escaped(value: string): string {
+  return value.toWellFormed().replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
+}

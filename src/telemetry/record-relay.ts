@@ -1,0 +1,166 @@
+import type { Effects } from '../kernel/effects.ts';
+import type { RelayEvent } from '../relay/relay-event.ts';
+import { HOUSE_UNIT, type HouseReport } from '../relay/relay-store.ts';
+import { type CounterName, type GaugeName, type HistogramName, SAMPLED } from './metric-catalog.ts';
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** One value of a gauge. */
+export interface GaugeValue {
+  readonly labels: Labels;
+  readonly value: number;
+}
+
+/** Where numbers go: Prometheus text, an OpenTelemetry meter. Both are fed by the same events, so they cannot disagree. */
+export interface MetricSink {
+  add(name: CounterName, by: number, labels: Labels): void;
+  record(name: HistogramName, value: number, labels: Labels): void;
+  /** All values of a gauge; those it had before are gone. */
+  set(name: GaugeName, values: readonly GaugeValue[]): void;
+}
+
+const NO_LABELS: Labels = {};
+const OUTCOMES = ['done', 'retry', 'dead'] as const;
+
+/** Turns what a relay tells into numbers. */
+export class RelayRecorder {
+  readonly #sink: MetricSink;
+  readonly #effects: Effects;
+  readonly #sampleMaxAgeMs: number;
+  readonly #units = new Set<number>();
+  readonly #known = new Set<string>();
+  #sampledMs: number | undefined;
+
+  constructor(sink: MetricSink, effects: Effects, sampleMaxAgeMs: number) {
+    this.#sink = sink;
+    this.#effects = effects;
+    this.#sampleMaxAgeMs = sampleMaxAgeMs;
+    sink.add('holdfast_units_orphaned_total', 0, NO_LABELS);
+    this.#set('holdfast_housekeeper', 0);
+    this.#showUnits();
+  }
+
+  /** Drops the counts of the outbox when they are too old to be shown. */
+  expire(): void {
+    const isOld = this.#sampledMs !== undefined && this.#effects.monoMs() - this.#sampledMs > this.#sampleMaxAgeMs;
+    if (isOld) this.#dropSamples();
+  }
+
+  observe(event: RelayEvent): void {
+    switch (event.kind) {
+      case 'run-started':
+        return this.#started(event.handler, event.delivery.type);
+      case 'run-done':
+        return this.#done(event);
+      case 'run-failed':
+        return this.#failed(event);
+      case 'run-refused':
+        return this.#refused(event);
+      case 'parked':
+        return this.#parked(event.handler, event.delivery.type);
+      case 'units-acquired':
+        this.#sink.add('holdfast_units_orphaned_total', event.orphaned, NO_LABELS);
+        for (const unit of event.units) this.#units.add(unit);
+        return this.#showUnits();
+      case 'units-released':
+        return this.#giveUp(event.units);
+      case 'units-lost':
+        this.#sink.add('holdfast_units_lost_total', event.units.length, { why: event.why });
+        return this.#giveUp(event.units);
+      case 'store-failed':
+        return this.#sink.add('holdfast_store_failures_total', 1, { during: event.during });
+      case 'house':
+        return this.#sample(event.report);
+      case 'stopped':
+        return this.#giveUp([...this.#units]);
+      case 'stopping':
+      case 'run-interrupted':
+        return;
+      default:
+        return event satisfies never;
+    }
+  }
+
+  #started(handler: string, type: string): void {
+    const labels = { handler, type };
+    const id = `${handler}\n${type}`;
+    if (!this.#known.has(id)) {
+      this.#known.add(id);
+      // A counter that appears with its first event shows no increase for it, and an alert on it would miss that event.
+      for (const outcome of OUTCOMES) this.#sink.add('consumer_processed_total', 0, { ...labels, outcome });
+      this.#sink.add('consumer_dedup_hits_total', 0, labels);
+      this.#sink.add('dlq_messages_total', 0, labels);
+      this.#sink.add('outbox_published_total', 0, { type });
+    }
+    this.#sink.add('holdfast_attempts_total', 1, labels);
+  }
+
+  #done({ handler, delivery, durationMs }: RelayEvent & { kind: 'run-done' }): void {
+    const { type } = delivery;
+    this.#sink.add('consumer_processed_total', 1, { handler, type, outcome: 'done' });
+    this.#sink.add('outbox_published_total', 1, { type });
+    this.#sink.record('holdfast_run_duration_seconds', durationMs / 1_000, { handler, outcome: 'done' });
+    // The clocks of the database and of this machine may differ by a little.
+    const ageMs = Math.max(0, this.#effects.now().wallMs - delivery.createdAtMs);
+    this.#sink.record('holdfast_delivery_age_seconds', ageMs / 1_000, { handler });
+  }
+
+  #failed({ handler, delivery, durationMs, failure, next }: RelayEvent & { kind: 'run-failed' }): void {
+    const { type } = delivery;
+    const outcome = next.kind;
+    this.#sink.add('consumer_processed_total', 1, { handler, type, outcome });
+    if (outcome === 'dead') this.#sink.add('dlq_messages_total', 1, { handler, type });
+    else this.#sink.add('holdfast_retries_total', 1, { handler, type, kind: failure.kind });
+    this.#sink.record('holdfast_run_duration_seconds', durationMs / 1_000, { handler, outcome });
+  }
+
+  #refused({ handler, delivery, reason }: RelayEvent & { kind: 'run-refused' }): void {
+    this.#sink.add('holdfast_results_refused_total', 1, { handler, reason });
+    // Whether an unknown outcome was a second one is not known either.
+    if (reason !== 'outcome-unknown') {
+      this.#sink.add('consumer_dedup_hits_total', 1, { handler, type: delivery.type });
+    }
+  }
+
+  #parked(handler: string, type: string): void {
+    this.#sink.add('dlq_messages_total', 1, { handler, type });
+    this.#sink.add('holdfast_parked_total', 1, { handler, type });
+  }
+
+  #giveUp(units: readonly number[]): void {
+    for (const unit of units) this.#units.delete(unit);
+    // Another process counts now; two that show different numbers would be added up.
+    if (units.includes(HOUSE_UNIT)) this.#dropSamples();
+    this.#showUnits();
+  }
+
+  #showUnits(): void {
+    this.#set('holdfast_units_owned', this.#units.size - (this.#units.has(HOUSE_UNIT) ? 1 : 0));
+  }
+
+  #sample({ pending, failed, oldestMs, isFull, unserved }: HouseReport): void {
+    const { wallMs, monoMs } = this.#effects.now();
+    this.#sampledMs = monoMs;
+    this.#set('holdfast_housekeeper', 1);
+    this.#set('outbox_pending', pending);
+    this.#set('holdfast_outbox_failed', failed);
+    this.#set('holdfast_outbox_oldest_seconds', (oldestMs ?? 0) / 1_000);
+    this.#set('holdfast_outbox_full', isFull ? 1 : 0);
+    this.#set('holdfast_outbox_sampled_timestamp_seconds', wallMs / 1_000);
+    const values = unserved.map(({ reason, handler = '', type = '', generation, count }) => ({
+      labels: { reason, handler, type, generation: generation === undefined ? '' : String(generation) },
+      value: count,
+    }));
+    this.#sink.set('holdfast_outbox_unserved', values);
+  }
+
+  #dropSamples(): void {
+    this.#sampledMs = undefined;
+    this.#set('holdfast_housekeeper', 0);
+    for (const name of SAMPLED) this.#sink.set(name, []);
+  }
+
+  #set(name: GaugeName, value: number): void {
+    this.#sink.set(name, [{ labels: NO_LABELS, value }]);
+  }
+}
