@@ -1,0 +1,36 @@
+import type { Command } from './command.ts';
+import { doctor } from './commands/doctor.ts';
+import { dlqDiscard } from './commands/dlq-discard.ts';
+import { dlqEdit } from './commands/dlq-edit.ts';
+import { dlqList } from './commands/dlq-list.ts';
+import { dlqPeek } from './commands/dlq-peek.ts';
+import { dlqReplay } from './commands/dlq-replay.ts';
+import { dlqShow } from './commands/dlq-show.ts';
+import { eventsReplay } from './commands/events-replay.ts';
+import { handlers } from './commands/handlers.ts';
+import { keys } from './commands/keys.ts';
+import { migrate } from './commands/migrate.ts';
+import { outboxStats } from './commands/outbox-stats.ts';
+import { pause, resume } from './commands/pause.ts';
+import { relay } from './commands/relay.ts';
+import { why } from './commands/why.ts';
+
+/** Every command, in the order the help lists them. */
+export const COMMANDS: readonly Command[] = [
+  migrate,
+  outboxStats,
+  dlqPeek,
+  dlqList,
+  dlqShow,
+  dlqReplay,
+  dlqEdit,
+  dlqDiscard,
+  eventsReplay,
+  why,
+  keys,
+  handlers,
+  pause,
+  resume,
+  relay,
+  doctor,
+];

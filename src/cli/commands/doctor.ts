@@ -1,0 +1,129 @@
+import { EXIT } from '../cli-error.ts';
+import type { Command, Invocation } from '../command.ts';
+import { counted } from '../counted.ts';
+import type { Database } from '../database.ts';
+import { describeProblem } from '../describe-problem.ts';
+import { type Default, defaults } from '../doctor/defaults.ts';
+import type { Check, Examination, Finding } from '../doctor/finding.ts';
+import { autovacuum, hasSchema, privileges, rowSecurity, schema } from '../doctor/schema-checks.ts';
+import {
+  clock,
+  connection,
+  connections,
+  durability,
+  idleInTransaction,
+  serverVersion,
+  writable,
+} from '../doctor/server-checks.ts';
+import { pooler, wakeUp } from '../doctor/wake-up-checks.ts';
+import { work } from '../doctor/work-checks.ts';
+
+const STUCK_MS = 60_000;
+
+/** What is looked at in any case, and what needs our tables. */
+const OF_SERVER: Readonly<Record<string, Check>> = {
+  connection,
+  'server version': serverVersion,
+  writable,
+  durability,
+  clock,
+  connections,
+  'idle in transaction': idleInTransaction,
+  pooler,
+  'wake-up': wakeUp,
+  'schema version': schema,
+};
+const OF_SCHEMA: Readonly<Record<string, Check>> = {
+  'row security': rowSecurity,
+  privileges,
+  autovacuum,
+  handlers: work,
+};
+
+/** `holdfast doctor`: is everything as it should be? */
+export const doctor: Command = {
+  name: 'doctor',
+  summary: 'Look whether database, schema and workers are as they should be; print every default.',
+  options: {
+    'stuck-after': {
+      value: '<time>',
+      summary: 'a session idling in a transaction for so long is a problem',
+      default: '60s',
+    },
+  },
+  details: ['Ends with exit code 1 if there is a problem. Warnings do not count as one.'],
+  examples: ['holdfast doctor', 'holdfast doctor --json'],
+  run: async (invocation) => {
+    const database = await invocation.database();
+    const findings = await examine(invocation, database);
+    const settings = await defaults();
+    invocation.output.answer({ isWell: isWell(findings), findings, defaults: settings }, () =>
+      show(invocation, findings, settings),
+    );
+    return isWell(findings) ? EXIT.ok : EXIT.failed;
+  },
+};
+
+function isWell(findings: readonly Finding[]): boolean {
+  return findings.every((one) => one.status !== 'problem');
+}
+
+async function examine({ io, options }: Invocation, database: Database): Promise<readonly Finding[]> {
+  const place = { target: database.target, schema: database.schema };
+  const failed = (check: string, error: unknown): Finding => {
+    const [found = '', ...next] = describeProblem(error, place).split('; ');
+    return { check, status: 'problem', found, next: next.join('; ') };
+  };
+  let examination: Examination;
+  try {
+    const stuckMs = options.durationMs('stuck-after') ?? STUCK_MS;
+    examination = { io, database, sql: await database.sql(), stuckMs };
+  } catch (error) {
+    return [failed('connection', error)];
+  }
+  const findings: Finding[] = [];
+  const runAll = async (checks: Readonly<Record<string, Check>>): Promise<void> => {
+    for (const [name, check] of Object.entries(checks)) {
+      const found = await check(examination).catch((error: unknown) => failed(name, error));
+      findings.push(...[found].flat());
+    }
+  };
+  await runAll(OF_SERVER);
+  if (await hasSchema(examination).catch(() => false)) await runAll(OF_SCHEMA);
+  else
+    findings.push(
+      ...Object.keys(OF_SCHEMA).map((check): Finding => ({ check, status: 'skipped', found: 'needs the schema' })),
+    );
+  return findings;
+}
+
+function show({ output }: Invocation, findings: readonly Finding[], settings: readonly Default[]): void {
+  const { paint } = output;
+  const marks = {
+    ok: paint.green('ok     '),
+    warning: paint.yellow('warning'),
+    problem: paint.red('problem'),
+    skipped: paint.dim('skipped'),
+  };
+  const width = Math.max(...findings.map((one) => one.check.length));
+  for (const { check, status, found, next } of findings) {
+    output.line(`${marks[status]}  ${check.padEnd(width)}  ${found}`);
+    if (next !== undefined) output.line(`${' '.repeat(11 + width)}→ ${next}`);
+  }
+  output.line();
+  output.line(paint.bold('Defaults'));
+  output.table(settings, [
+    { title: 'SETTING', value: (one) => one.setting },
+    { title: 'VALUE', value: (one) => one.value },
+    { title: 'SET BY', value: (one) => one.set, shrinkTo: 10 },
+  ]);
+  output.line();
+  const problems = findings.filter((one) => one.status === 'problem').length;
+  const warnings = findings.filter((one) => one.status === 'warning').length;
+  const also = warnings === 0 ? '' : ` and ${counted(warnings, 'warning')}`;
+  output.line(
+    problems > 0
+      ? paint.red(`${counted(problems, 'problem')}${also}.`)
+      : `All is well${warnings === 0 ? '' : `, with ${counted(warnings, 'warning')}`}.`,
+  );
+}

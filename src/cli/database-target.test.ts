@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import { addressOf, databaseTarget, withoutSecrets } from './database-target.ts';
+
+describe('the database that is meant', () => {
+  test('is --url before HOLDFAST_DATABASE_URL before DATABASE_URL before the PG variables', () => {
+    const env = {
+      HOLDFAST_DATABASE_URL: 'postgres://b@h2/d2',
+      DATABASE_URL: 'postgres://c@h3/d3',
+      PGHOST: 'h4',
+      PGUSER: 'd',
+      PGPORT: '6000',
+    };
+    expect(databaseTarget('postgresql://a@h1:5433/d1', { env })).toMatchObject({
+      host: 'h1',
+      port: 5433,
+      from: '--url',
+    });
+    expect(databaseTarget(undefined, { env })).toMatchObject({ host: 'h2', from: 'HOLDFAST_DATABASE_URL' });
+    expect(databaseTarget(undefined, { env: { ...env, HOLDFAST_DATABASE_URL: '' } })).toMatchObject({ host: 'h3' });
+    const { PGHOST, PGUSER, PGPORT } = env;
+    const target = databaseTarget(undefined, { env: { PGHOST, PGUSER, PGPORT } });
+    expect(addressOf(target)).toBe('h4:6000/d as d');
+  });
+
+  test('that was not named is asked for', () => {
+    expect(() => databaseTarget(undefined, { env: {} })).toThrow('no database was given; pass --url postgres://');
+  });
+
+  test('may be a socket', () => {
+    const target = databaseTarget('postgres:///db?host=/run/postgresql&user=me&password=geheim', { env: {} });
+    expect(addressOf(target)).toBe('/run/postgresql/db as me');
+    expect(withoutSecrets(`${target.url ?? ''}&ssl=1`, undefined)).toBe(
+      'postgres:///db?host=/run/postgresql&user=me&password=***&ssl=1',
+    );
+  });
+
+  test.each(['mysql://u:geheim@h/d', 'geheim', 'postgres://u:ge#heim@h:x/d'])(
+    '%j is refused without being shown',
+    (url) => {
+      const refuse = (): unknown => databaseTarget(url, { env: {} });
+      expect(refuse).toThrow('--url is not the URL of a PostgreSQL database');
+      expect(refuse).not.toThrow(/heim/);
+    },
+  );
+});
+
+describe('a password', () => {
+  test('is taken out of any text, as it is and as it stands in the URL', () => {
+    const target = databaseTarget('postgres://u:ge%40heim@h/d', { env: {} });
+    expect(target.password).toBe('ge@heim');
+    const text = 'failed for ge@heim at postgres://u:ge%40heim@h/d and postgres://x:other@y/z';
+    expect(withoutSecrets(text, target)).toBe('failed for *** at postgres://u:***@h/d and postgres://x:***@y/z');
+    expect(withoutSecrets('postgres://x:a@b@y/z', undefined)).toBe('postgres://x:***@y/z');
+    expect(addressOf(target)).not.toContain('heim');
+  });
+});

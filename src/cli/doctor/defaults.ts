@@ -1,0 +1,65 @@
+import { event, type EventDefinition } from '../../outbox/event.ts';
+import { MAX_PAYLOAD_BYTES } from '../../outbox/payload.ts';
+import { DEFAULT_SCHEMA } from '../../postgres/schema-name.ts';
+import type { RelaySession, RelayStore } from '../../relay/relay-store.ts';
+import { envelope } from '../../retry/envelope.ts';
+import { HandlerRegistry } from '../../service/handler-registry.ts';
+import { relayParts } from '../../service/start-options.ts';
+import { formatDuration } from '../duration.ts';
+
+/** A default, where it is set, and what it is. */
+export interface Default {
+  readonly setting: string;
+  readonly value: string;
+  readonly set: string;
+}
+
+/** Every default that decides how messages are treated. Asked of the code that applies them, so that none is told wrongly. */
+export async function defaults(): Promise<readonly Default[]> {
+  const registry = new HandlerRegistry<unknown>();
+  const events = [event('example') as unknown as EventDefinition<never, unknown>];
+  const registration = { events, options: {} };
+  registry.add({ ...registration, of: 'on()', name: 'on', run: { kind: 'handle', run: () => undefined } });
+  registry.add({ ...registration, of: 'project()', name: 'project', run: { kind: 'project', run: () => undefined } });
+  const about = { service: 'example', generation: undefined, isPinned: false };
+  const { leaseMs, pollMs, keep } = await relayParts(about, storeOfNothing, registry, {});
+  return [
+    { setting: 'schema', value: DEFAULT_SCHEMA, set: 'postgres({ schema }), --schema' },
+    { setting: 'payload, at most', value: `${MAX_PAYLOAD_BYTES} bytes`, set: 'fixed' },
+    ...handlerDefaults(registry),
+    { setting: 'lease of a worker', value: formatDuration(leaseMs), set: 'start({ leaseMs })' },
+    {
+      setting: 'look for messages',
+      value: `when woken, at least each ${formatDuration(pollMs)}`,
+      set: 'start({ pollMs })',
+    },
+    { setting: 'history kept', value: formatDuration(keep.historyMs), set: 'start({ historyMs })' },
+    { setting: 'open messages, at most', value: String(keep.maxPending ?? 'no limit'), set: 'start({ maxPending })' },
+  ];
+}
+
+function handlerDefaults(registry: HandlerRegistry<unknown>): readonly Default[] {
+  const [on, project] = [registry.all.get('on'), registry.all.get('project')];
+  if (on === undefined || project === undefined) return [];
+  const plan = envelope(on.policy);
+  const waits = plan.waits.map((wait) => formatDuration(wait.delayMs)).join(', ');
+  const set = 'on(…, { policy })';
+  return [
+    { setting: 'attempts of a handler', value: String(plan.attempts), set },
+    { setting: 'waits between them, at most', value: waits, set },
+    { setting: 'time of an attempt', value: formatDuration(on.timeoutMs), set: 'on(…, { timeoutMs })' },
+    {
+      setting: 'at once in a process',
+      value: `${on.concurrency}, project() ${project.concurrency}`,
+      set: 'on(…, { concurrency })',
+    },
+    { setting: 'when a key fails', value: on.onDead, set: 'on(…, { onDead })' },
+    { setting: 'may run again', value: on.repeatable ? 'yes' : 'no', set: 'on(…, { repeatable })' },
+  ];
+}
+
+/** Enough of a store to be asked what a start without options is made of. */
+const storeOfNothing: RelayStore<unknown> = {
+  append: async () => [],
+  openRelay: async () => ({}) as RelaySession<unknown>,
+};

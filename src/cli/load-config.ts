@@ -1,0 +1,47 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Holdfast } from '../service/holdfast.ts';
+import { CliError } from './cli-error.ts';
+
+const NAMES = ['holdfast.config.ts', 'holdfast.config.mts', 'holdfast.config.js', 'holdfast.config.mjs'];
+
+/** A service as the relay command needs it. */
+export type StartableService = Pick<Holdfast<never>, 'service' | 'start'>;
+
+/** Imports the user's module and takes from it what `holdfast()` gave: its default export, or `hf`. */
+export async function loadConfig(cwd: string, given: string | undefined): Promise<StartableService> {
+  const name = given ?? NAMES.find((one) => existsSync(resolve(cwd, one)));
+  if (name === undefined) {
+    throw new CliError(
+      `no ${NAMES[0] ?? ''} is here; write one that exports what holdfast() gives, or name another with --config`,
+    );
+  }
+  const file = resolve(cwd, name);
+  if (!existsSync(file)) throw new CliError(`there is no file ${name}; see the path after --config`);
+  const module = await importFile(file, name);
+  const service = module['default'] ?? module['hf'];
+  if (!isStartable(service)) {
+    throw new CliError(`${name} exports no service; write export default holdfast({ … }), or export const hf`);
+  }
+  return service;
+}
+
+async function importFile(file: string, name: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+  } catch (error) {
+    const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
+    if (code === 'ERR_UNKNOWN_FILE_EXTENSION') {
+      const advice = 'this Node does not run TypeScript by itself; use Node 22.18 or newer, or name a .js file';
+      throw new CliError(`${name} cannot be loaded: ${advice}`, { cause: error });
+    }
+    throw new CliError(`${name} cannot be loaded: ${String(message ?? error)}; HOLDFAST_DEBUG=1 shows where`, {
+      cause: error,
+    });
+  }
+}
+
+function isStartable(value: unknown): value is StartableService {
+  return typeof value === 'object' && value !== null && 'start' in value && typeof value.start === 'function';
+}

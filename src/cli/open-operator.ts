@@ -1,0 +1,14 @@
+import type { By, Operator } from '../operator/operator.ts';
+import { postgresOperator } from '../postgres/operator/postgres-operator.ts';
+import type { Invocation } from './command.ts';
+
+/** The operator functions on the database that was named. */
+export async function openOperator({ database }: Pick<Invocation, 'database'>): Promise<Operator> {
+  const { driver, schema } = await database();
+  return postgresOperator({ pool: driver.pool, schema });
+}
+
+/** Who does it, for the audit. */
+export function byWhom({ io, options }: Pick<Invocation, 'io' | 'options'>): By {
+  return { actor: options.text('actor') ?? io.user, reason: options.text('reason') };
+}

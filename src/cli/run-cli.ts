@@ -1,0 +1,80 @@
+import { COMMANDS } from './all-commands.ts';
+import { CliError, EXIT } from './cli-error.ts';
+import type { Command, Invocation } from './command.ts';
+import { type Database, openDatabase, schemaName } from './database.ts';
+import { type DatabaseTarget, databaseTarget, withoutSecrets } from './database-target.ts';
+import { describeProblem, isWrongOption } from './describe-problem.ts';
+import { commandHelp, helpPage } from './help.ts';
+import type { Io } from './io.ts';
+import { Output } from './output.ts';
+import { type CommandLine, parseLine } from './parse-line.ts';
+import { paintFor } from './paint.ts';
+
+/** Runs what was typed and answers the exit code: 0 all well, 1 it did not work, 2 it was called wrongly. */
+export async function runCli(argv: readonly string[], io: Io, version: string): Promise<number> {
+  let line: CommandLine;
+  try {
+    line = parseLine(argv, COMMANDS);
+  } catch (error) {
+    return complain(error, io, { target: undefined, schema: '', isJson: argv.includes('--json') });
+  }
+  const { command, options } = line;
+  if (options.flag('version')) {
+    io.out(`${version}\n`);
+    return EXIT.ok;
+  }
+  if (command === undefined) {
+    // Called with nothing, it was meant to do something.
+    const isAsked = options.flag('help');
+    (isAsked ? io.out : io.err)(helpPage(COMMANDS, paintFor(io)));
+    return isAsked ? EXIT.ok : EXIT.usage;
+  }
+  if (options.flag('help')) {
+    io.out(commandHelp(command, paintFor(io)));
+    return EXIT.ok;
+  }
+  return runCommand(command, line, io);
+}
+
+async function runCommand(command: Command, { args, options }: CommandLine, io: Io): Promise<number> {
+  const schema = schemaName(options, io);
+  const isJson = options.flag('json');
+  let target: DatabaseTarget | undefined;
+  let database: Promise<Database> | undefined;
+  const invocation: Invocation = {
+    io,
+    args,
+    options,
+    output: new Output(io, isJson),
+    database: async () => {
+      target ??= databaseTarget(options.text('url'), io);
+      return (database ??= openDatabase(target, schema, io.cwd));
+    },
+  };
+  try {
+    return await command.run(invocation);
+  } catch (error) {
+    return complain(error, io, { target, schema, isJson });
+  } finally {
+    await database?.then((one) => one.close()).catch(() => undefined);
+  }
+}
+
+interface ComplaintPlace {
+  readonly target: DatabaseTarget | undefined;
+  readonly schema: string;
+  readonly isJson: boolean;
+}
+
+/** Says what went wrong, on standard error: standard output holds answers only. */
+function complain(error: unknown, io: Io, { target, schema, isJson }: ComplaintPlace): number {
+  const message = describeProblem(error, { target, schema });
+  const code = (error as { readonly code?: unknown } | undefined)?.code;
+  if (isJson) io.err(`${JSON.stringify({ error: { message, ...(typeof code === 'string' && { code }) } })}\n`);
+  else io.err(`${paintFor(io).red('error')}: ${message}\n`);
+  if ((io.env['HOLDFAST_DEBUG'] ?? '') !== '' && error instanceof Error) {
+    io.err(`${withoutSecrets(error.stack ?? '', target)}\n`);
+  }
+  if (isWrongOption(error)) return EXIT.usage;
+  return error instanceof CliError ? error.exitCode : EXIT.failed;
+}

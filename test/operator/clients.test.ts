@@ -1,0 +1,81 @@
+import { PGlite } from '@electric-sql/pglite';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import postgresJs from 'postgres';
+import { expect, onTestFinished, test as plainTest } from 'vitest';
+import { migrate } from '../../src/postgres/migrate.ts';
+import { postgresOperator } from '../../src/postgres/operator/postgres-operator.ts';
+import type { SqlConnection } from '../../src/postgres/sql-runner.ts';
+import { needs } from '../support/needs.ts';
+import { ANN, OperatorDatabase } from './operator-database.ts';
+
+const test = needs('postgres');
+
+/** Asks each kind of statement once: JSON out, arrays in, numbers, times, functions that answer with JSON. */
+async function expectAllVerbs(pool: SqlConnection, schema: string, dead: readonly string[]): Promise<void> {
+  const operator = postgresOperator({ pool, schema });
+  const [first = '', second = '', third = ''] = dead;
+  const since = new Date(Date.now() - 3_600_000);
+  expect((await operator.deadLetters({ since, limit: 2 })).items).toHaveLength(2);
+  expect(await operator.show(first)).toMatchObject({
+    kind: 'found',
+    message: { payload: { total: 5 }, status: 'failed' },
+  });
+  expect(await operator.why(first)).toMatchObject({
+    deliveries: [{ reason: { kind: 'failed', failedAt: expect.any(Date) } }],
+  });
+  expect(await operator.forecast(first)).toMatchObject({ kind: 'forecast', at: expect.any(Date) });
+  expect(await operator.replay(first, ANN, { handlers: ['welcome'], generation: 2 ** 40 })).toEqual({
+    kind: 'replayed',
+    count: 1,
+  });
+  expect(await operator.find(first)).toMatchObject({ message: { generation: 2 ** 40 } });
+  expect(await operator.edit(second, { text: '"é\\' }, ANN)).toMatchObject({ kind: 'edited', version: 1 });
+  expect(await operator.show(second)).toMatchObject({ message: { payload: { text: '"é\\' } } });
+  expect(await operator.discard(`${third}:1`, ANN, { open: true })).toEqual({ kind: 'discarded', count: 1 });
+  expect(await operator.replayWhere({ type: 'order.placed' }, ANN)).toEqual({ kind: 'replayed', count: 0 });
+  expect(await operator.pause('welcome', ANN)).toEqual({ kind: 'paused' });
+  expect((await operator.handlers())[0]).toMatchObject({ types: ['order.placed'], pausedAt: expect.any(Date) });
+  expect((await operator.stats()).handlers).toMatchObject([{ waiting: 2, failed: 0 }]);
+  expect((await operator.audit({ limit: 1 })).items).toMatchObject([{ verb: 'pause' }]);
+  expect((await operator.heldKeys()).items).toMatchObject([{ key: 'k', behind: 1 }]);
+}
+
+async function threeDead(database: OperatorDatabase): Promise<string[]> {
+  await database.handler(1, 'mail', 'welcome');
+  return [await database.dead({ key: 'k' }), await database.dead({ key: 'k' }), await database.dead()];
+}
+
+test('the operator works through postgres.js, also one that fetches no types [X.14]', async ({ postgres }) => {
+  const database = await OperatorDatabase.open(postgres);
+  const sql = postgresJs(postgres.url, { fetch_types: false, max: 2, onnotice: () => {} });
+  onTestFinished(() => sql.end());
+  await expectAllVerbs(sql, database.schema, await threeDead(database));
+});
+
+test('the operator works through Drizzle, and through one pg connection with another time zone [X.14]', async ({
+  postgres,
+}) => {
+  const database = await OperatorDatabase.open(postgres);
+  const dead = await threeDead(database);
+  const client = await database.connect();
+  await client.query(`set time zone 'Asia/Kathmandu'; set datestyle = 'SQL, DMY'`);
+  await expectAllVerbs(drizzle(client), database.schema, dead);
+});
+
+plainTest('the operator works on PGlite [X.14] [X.1]', async () => {
+  const db = new PGlite();
+  onTestFinished(() => db.close());
+  await migrate(db);
+  await db.exec(`insert into holdfast.handler (id, service, name) values (1, 'mail', 'welcome');
+    insert into holdfast.subscription values ('order.placed', 1, false);
+    insert into holdfast.lane values (1, 1);
+    insert into holdfast.delivery (id, handler, unit, state, type, key, payload, idempotency_key, source, attempts, holds, error, failed_at)
+    select gen_random_uuid(), 1, 40, 2, 'order.placed', case when n < 3 then 'k' end, '{"total":5}', '', 'orders', 5, n < 3, '{}', now()
+    from generate_series(1, 3) n`);
+  const { rows } = await db.query<{ id: string }>(`select id from holdfast.delivery order by seq`);
+  await expectAllVerbs(
+    db,
+    'holdfast',
+    rows.map(({ id }) => id),
+  );
+});
