@@ -3,26 +3,36 @@ import { pathToFileURL } from 'node:url';
 import { buildIfStale } from './build.ts';
 import { ROOT } from './run-tool.ts';
 
-const HELP = `A chat whose model provider fails on purpose, to see what a retry looks like.
+const HELP = `Programs to try, each real and on this machine alone.
 
-  npm start                          the chat as a page; prints the address to open
+  npm start                          an order service on its own PostgreSQL; prints the address to open
+  npm start -- chat                  a chat whose model provider fails on purpose; prints the address to open
   npm start -- terminal [options]    the same chat in a terminal, against one that runs; --help lists the options
   npm start -- --help                this text
 
   PORT=8080                   which port the page is on; without it 3000, or the next one that is free
-  HOLDFAST_CHAT_SCALE=10      makes all waits ten times shorter
+  HOLDFAST_ORDERS_DATA=dir    where the order service keeps its data; without it .holdfast
+  HOLDFAST_ORDERS_SCALE=10    makes the waits of the order service ten times shorter
+  HOLDFAST_CHAT_SCALE=10      makes the waits of the chat ten times shorter
 `;
 
-const [part, ...rest] = process.argv.slice(2);
+const PROGRAMS: Readonly<Record<string, string>> = {
+  orders: 'order-service/main.ts',
+  chat: 'agent-chat/main.ts',
+  terminal: 'agent-chat/terminal.ts',
+};
+
+const [part = 'orders', ...rest] = process.argv.slice(2);
 if (part === '--help' || part === '-h' || part === 'help') {
   process.stdout.write(HELP);
   process.exit(0);
 }
-if (part !== undefined && part !== 'terminal') {
-  console.error(`npm start knows "terminal" and "--help"; "${part}" is neither.`);
+const program = Object.hasOwn(PROGRAMS, part) ? PROGRAMS[part] : undefined;
+if (program === undefined) {
+  console.error(`npm start knows "chat", "terminal" and "--help"; "${part}" is neither of them.`);
   process.exit(1);
 }
-const MAIN = join(ROOT, 'examples', 'agent-chat', part === 'terminal' ? 'terminal.ts' : 'main.ts');
+const MAIN = join(ROOT, 'examples', program);
 
 const built = await buildIfStale();
 if (!built.ok) {

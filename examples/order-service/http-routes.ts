@@ -1,0 +1,180 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Holdfast } from 'holdfast';
+import type { postgresOperator } from 'holdfast/postgres';
+import type { RelayMetrics } from 'holdfast/telemetry';
+import type { Pool, PoolClient } from 'pg';
+import { readJson } from '../agent-chat/read-json.ts';
+import type { LiveState } from './live-state.ts';
+import { type Checked, checkOrder, checkRate, checkReason } from './order-input.ts';
+import { placeOrder } from './place-order.ts';
+import type { ShopReader } from './shop-state.ts';
+import { findStaticFile } from './static-files.ts';
+
+/** What the routes work with. */
+export interface Shop {
+  readonly pool: Pool;
+  readonly hf: Holdfast<PoolClient>;
+  readonly operator: ReturnType<typeof postgresOperator>;
+  readonly reader: ShopReader;
+  readonly live: LiveState;
+  readonly metrics: Pick<RelayMetrics, 'listener'>;
+}
+
+interface Exchange extends Shop {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly path: RegExp;
+  readonly answer: (exchange: Exchange, name: string) => Promise<void> | void;
+}
+
+const MAX_BODY_BYTES = 16 * 1024;
+
+const ROUTES: readonly Route[] = [
+  { method: 'POST', path: /^\/orders$/, answer: postOrder },
+  { method: 'GET', path: /^\/orders$/, answer: getOrders },
+  { method: 'GET', path: /^\/live$/, answer: ({ live, response }) => live.follow(response) },
+  { method: 'GET', path: /^\/messages\/([^/]+)$/, answer: getMessage },
+  { method: 'POST', path: /^\/dead-letters\/([^/]+)\/replay$/, answer: postReplay },
+  { method: 'POST', path: /^\/dead-letters\/([^/]+)\/discard$/, answer: postDiscard },
+  { method: 'PUT', path: /^\/rates\/([A-Z]{3})$/, answer: putRate },
+  { method: 'GET', path: /^\/healthz$/, answer: getHealth },
+  {
+    method: 'GET',
+    path: /^\/metrics$/,
+    answer: ({ metrics, request, response }) => metrics.listener(request, response),
+  },
+];
+
+/** Answers one HTTP request: a route of the shop, else a file of the page, else 404. */
+export async function answerHttp(exchange: Exchange): Promise<void> {
+  const { request, response } = exchange;
+  if (!isOwnHost(request.headers.host)) {
+    // A foreign name that was made to lead here must not let its page act for the user (DNS rebinding).
+    return sendProblem(response, 421, 'this shop answers to localhost, 127.0.0.1 and [::1] only');
+  }
+  const path = URL.parse(request.url ?? '/', 'http://localhost')?.pathname;
+  if (path === undefined) return sendProblem(response, 400, 'the request target is not a path');
+  const here = ROUTES.filter((route) => route.path.test(path));
+  const route = here.find(({ method }) => method === request.method);
+  if (route) return route.answer(exchange, nameIn(route.path.exec(path)?.[1]));
+  if (here.length > 0) {
+    response.setHeader('allow', here.map(({ method }) => method).join(', '));
+    return sendProblem(response, 405, `${path} takes ${here.map(({ method }) => method).join(' and ')} only`);
+  }
+  const file = request.method === 'GET' || request.method === 'HEAD' ? await findStaticFile(path) : undefined;
+  if (file === undefined) return sendProblem(response, 404, `there is nothing at ${request.method} ${path}`);
+  response.writeHead(200, { ...file.headers, 'content-length': file.bytes.length });
+  response.end(request.method === 'HEAD' ? undefined : file.bytes);
+}
+
+async function postOrder(exchange: Exchange): Promise<void> {
+  const { response, pool, hf, live } = exchange;
+  const body = await readBody(exchange, checkOrder);
+  if (body === undefined) return;
+  const { order, messageId } = await placeOrder(pool, hf, body);
+  live.changed();
+  sendJson(response, 201, { orderId: order.orderId, number: order.number, messageId });
+}
+
+async function getOrders({ response, reader }: Exchange): Promise<void> {
+  sendJson(response, 200, await reader.read());
+}
+
+async function getMessage({ response, operator }: Exchange, id: string): Promise<void> {
+  const found = await operator.show(id);
+  if (found.kind === 'bad-id') return sendProblem(response, 400, found.problem);
+  if (found.kind === 'not-found') return sendProblem(response, 404, `there is no message ${id}`);
+  const [why, forecast] = await Promise.all([operator.why(id), operator.forecast(id)]);
+  sendJson(response, 200, { message: found.message, why, forecast });
+}
+
+async function postReplay(exchange: Exchange, id: string): Promise<void> {
+  const body = await readBody(exchange, checkReason);
+  if (body === undefined) return;
+  sendOutcome(exchange, id, await exchange.operator.replay(id, { actor: 'order page', reason: body.reason }));
+}
+
+async function postDiscard(exchange: Exchange, id: string): Promise<void> {
+  const body = await readBody(exchange, checkReason);
+  if (body === undefined) return;
+  sendOutcome(exchange, id, await exchange.operator.discard(id, { actor: 'order page', reason: body.reason }));
+}
+
+function sendOutcome({ response, live }: Exchange, id: string, outcome: { readonly kind: string }): void {
+  live.changed();
+  if (outcome.kind === 'replayed' || outcome.kind === 'discarded') return sendJson(response, 200, outcome);
+  if (outcome.kind === 'bad-id') return sendProblem(response, 400, `${id} is not the id of a dead letter`);
+  if (outcome.kind === 'not-found') return sendProblem(response, 404, `there is no dead letter ${id}`);
+  sendProblem(response, 409, `nothing was changed: ${outcome.kind}`);
+}
+
+async function putRate(exchange: Exchange, currency: string): Promise<void> {
+  const body = await readBody(exchange, checkRate);
+  if (body === undefined) return;
+  const { pool, live, response } = exchange;
+  await (body.euro === null
+    ? pool.query('delete from shop.rate where currency = $1', [currency])
+    : pool.query('insert into shop.rate values ($1, $2) on conflict (currency) do update set euro = excluded.euro', [
+        currency,
+        body.euro,
+      ]));
+  live.changed();
+  sendJson(response, 200, { currency, euro: body.euro });
+}
+
+async function getHealth({ response, pool }: Exchange): Promise<void> {
+  try {
+    await pool.query('select 1');
+    sendJson(response, 200, { status: 'ok' });
+  } catch {
+    sendJson(response, 503, { status: 'unavailable', problem: 'the database does not answer' });
+  }
+}
+
+/** The body, checked; or nothing, when the client was told what is wrong with it. */
+async function readBody<T>(
+  { request, response }: Exchange,
+  check: (body: unknown) => Checked<T>,
+): Promise<T | undefined> {
+  const body = await readJson(request, MAX_BODY_BYTES);
+  if (!body.ok) {
+    sendProblem(response, body.status, body.problem);
+    return undefined;
+  }
+  const checked = check(body.value);
+  if (checked.ok) return checked.value;
+  sendProblem(response, 400, checked.problem);
+  return undefined;
+}
+
+/** The name in a path, as it was before it was written into one. */
+function nameIn(text = ''): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** True for a name that only this machine itself goes by. */
+function isOwnHost(host: string | undefined): boolean {
+  return /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i.test(host ?? '');
+}
+
+function sendJson(response: ServerResponse, status: number, value: object): void {
+  response.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  });
+  response.end(JSON.stringify(value));
+}
+
+/** Answers with what is wrong and what to do about it. */
+export function sendProblem(response: ServerResponse, status: number, message: string): void {
+  sendJson(response, status, { error: { message } });
+}

@@ -1,0 +1,1 @@
+export { embeddedPostgres, type EmbeddedPostgres, type EmbeddedPostgresOptions } from './embedded-postgres.ts';
