@@ -1,0 +1,96 @@
+import { event, holdfast, outgoing, type EventDefinition } from 'holdfast';
+import { migrate, postgres } from 'holdfast/postgres';
+import { Client, type Pool, type PoolClient } from 'pg';
+import { poolOn, type BenchDatabase } from './bench-database.ts';
+import { EFFECT_INSERT, inBulks, StartCounter, untilTrue, type Order, type Queue, type Work } from './queue.ts';
+
+/** The events the bench sends, keyed: order is kept within each key. */
+export const EVENTS: Readonly<Record<Work, EventDefinition<Order>>> = {
+  nothing: event<Order>('order.placed', { key: (order) => order.orderId }),
+  effect: event<Order>('order.paid', { key: (order) => order.orderId }),
+};
+
+type Relay = ReturnType<typeof relayOn>;
+
+/** Holdfast as it comes. Only the store is named. */
+export function relayOn(pool: Pool) {
+  return holdfast({ service: 'bench', store: postgres({ pool }) });
+}
+
+/** Registers one handler for each kind of work; both tell `onStart` first. */
+export function handleOrders(relay: Relay, onStart: (order: Order) => void): void {
+  relay.on(EVENTS.nothing, 'ship', (order) => onStart(order));
+  relay.project(EVENTS.effect, 'book', async (order, tx: PoolClient) => {
+    onStart(order);
+    await tx.query(EFFECT_INSERT, [order.orderId, order.total]);
+  });
+}
+
+/** Makes the tables and makes the handlers known, so that messages sent before a worker runs are theirs. */
+export async function prepareHoldfast(database: BenchDatabase): Promise<void> {
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    await migrate(client);
+  } finally {
+    await client.end();
+  }
+  const pool = poolOn(database.url, 10);
+  const relay = relayOn(pool);
+  handleOrders(relay, () => undefined);
+  const running = await relay.start();
+  await running.stop();
+  await pool.end();
+}
+
+/** Runs `work` in a transaction of its own. */
+export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    const result = await work(client);
+    await client.query('commit');
+    return result;
+  } finally {
+    client.release();
+  }
+}
+
+/** Stores messages in bulk. */
+export function fillHoldfast(pool: Pool, count: number, work: Work, key?: string): Promise<void> {
+  const relay = relayOn(pool);
+  const toSend = (order: Order) => outgoing(EVENTS[work], key === undefined ? order : { ...order, orderId: key });
+  return inBulks(count, (bulk) => inTransaction(pool, (tx) => relay.sendAll(tx, bulk.map(toSend))));
+}
+
+/** Forgets all messages, open and finished. */
+export async function clearHoldfast(pool: Pool): Promise<void> {
+  await pool.query('truncate holdfast.delivery, holdfast.delivered');
+}
+
+/** True once every delivery is finished. */
+export async function isDrained(pool: Pool): Promise<boolean> {
+  const { rows } = await pool.query('select 1 from holdfast.delivery limit 1');
+  return rows.length === 0;
+}
+
+export async function holdfastQueue(database: BenchDatabase): Promise<Queue> {
+  await prepareHoldfast(database);
+  const pool = poolOn(database.url, 20);
+  return {
+    name: 'holdfast',
+    fill: (count, work) => fillHoldfast(pool, count, work),
+    async drain(count) {
+      const starts = new StartCounter(count);
+      const relay = relayOn(pool);
+      handleOrders(relay, () => starts.count());
+      const running = await relay.start();
+      await starts.all;
+      const endedMs = await untilTrue(() => isDrained(database.admin));
+      await running.stop();
+      return endedMs - starts.firstAtMs;
+    },
+    clear: () => clearHoldfast(pool),
+    close: () => pool.end(),
+  };
+}

@@ -1,0 +1,83 @@
+/** What a handler does with each message: nothing, or one insert of a row. */
+export type Work = 'nothing' | 'effect';
+
+/** What is stored for each message, about a hundred bytes as JSON. */
+export interface Order {
+  readonly orderId: string;
+  readonly customer: string;
+  readonly total: number;
+  readonly note: string;
+}
+
+/** The insert that a handler does where it does one. */
+export const EFFECT_INSERT = 'insert into effect (message, total) values ($1, $2)';
+
+/** How many messages each bulk statement carries, for all contestants. */
+export const BULK = 1_000;
+
+/** How many keys the messages are spread over. Only those who keep order within a key make use of it. */
+const KEYS = 10_000;
+
+/** One of those who are compared. Each call leaves it empty or filled, so that calls can follow in any order. */
+export interface Queue {
+  readonly name: string;
+  /** Stores that many messages for that work in bulk: `BULK` at a time, each bulk in a commit of its own. */
+  fill(count: number, work: Work): Promise<void>;
+  /** Handles all that was stored for that work; milliseconds from the first start of a handler until the last completion is written. */
+  drain(count: number, work: Work): Promise<number>;
+  /** Forgets all that is stored, handled or not. */
+  clear(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function orders(from: number, count: number): Order[] {
+  return Array.from({ length: count }, (_, i) => ({
+    orderId: `ord_${(from + i) % KEYS}`,
+    customer: 'cus_8fbc2f1e',
+    total: from + i,
+    note: 'leave it at the door, ring twice',
+  }));
+}
+
+/** The bulks of `count` messages, two under way: one is made while the server works on the other. */
+export async function inBulks(count: number, store: (bulk: Order[]) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  const sender = async (): Promise<void> => {
+    for (let from = next; from < count; from = next) {
+      next += BULK;
+      await store(orders(from, Math.min(BULK, count - from)));
+    }
+  };
+  await Promise.all([sender(), sender()]);
+}
+
+/** Counts starts of handlers and tells when the first and the last of an expected number were seen. */
+export class StartCounter {
+  readonly all: Promise<void>;
+  firstAtMs = 0;
+  #left: number;
+  #reachedAll: () => void = () => {};
+
+  constructor(expected: number) {
+    this.#left = expected;
+    this.all = new Promise((resolve) => (this.#reachedAll = resolve));
+  }
+
+  /** A handler starts. */
+  count(): void {
+    if (this.firstAtMs === 0) this.firstAtMs = performance.now();
+    this.#left -= 1;
+    if (this.#left === 0) this.#reachedAll();
+  }
+}
+
+/** Asks until the answer is yes, and gives the time of it. The bound ends a bench that would hang. */
+export async function untilTrue(question: () => Promise<boolean>, boundMs = 120_000): Promise<number> {
+  const startedMs = performance.now();
+  while (!(await question())) {
+    if (performance.now() - startedMs > boundMs)
+      throw new Error(`not reached within ${boundMs} ms: ${question.toString()}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  return performance.now();
+}
