@@ -11,7 +11,10 @@ export function directionsIn(architecture: string): Directions {
     folder,
     [...cell.matchAll(/`([\w-]+)`/g)].map((name) => name[1] ?? ''),
   ]);
-  return { ...(Object.fromEntries(rules) as Directions), '.': ['kernel', 'system', 'retry', 'outbox'] };
+  return {
+    ...(Object.fromEntries(rules) as Directions),
+    '.': ['kernel', 'system', 'retry', 'outbox', 'relay', 'service'],
+  };
 }
 
 /**
@@ -37,8 +40,13 @@ export function wrongImports(files: readonly SourceFile[], directions: Direction
 }
 
 function problemInside(from: string, specifier: string, target: string, directions: Directions): string | undefined {
-  if (specifier.startsWith('node:')) return 'imports Node, but the package runs in browsers and at the edge too';
-  if (!specifier.startsWith('.')) return 'imports a package, but the product has no dependency';
+  const allows = (name: string): boolean => directions[from]?.includes(name) === true;
+  if (specifier.startsWith('node:')) {
+    return allows('node') ? undefined : 'imports Node, but the package runs in browsers and at the edge too';
+  }
+  if (!specifier.startsWith('.')) {
+    return allows(specifier) ? undefined : 'imports a package, but the product has no dependency';
+  }
   if (!target.startsWith('src/')) return 'leaves src/';
   if (isTest(target)) return 'imports a test';
   const to = folderOf(target);

@@ -27,6 +27,7 @@ describe('import directions', () => {
     ['src/index.ts', `export * from './testing/a.ts';`, 'src/. may not import src/testing'],
     ['src/retry/a.ts', `import { readFile } from 'node:fs';`, 'imports Node'],
     ['src/retry/a.ts', `import { z } from 'zod';`, 'imports a package'],
+    ['src/embedded/a.ts', `import { Client } from 'pg';`, 'imports a package'],
     ['src/retry/a.ts', `import { b } from '../../scripts/b.ts';`, 'leaves src/'],
     ['src/retry/a.ts', `import { b } from './b.test.ts';`, 'imports a test'],
     ['src/novel/a.ts', `export {};`, 'src/novel has no import rule'],
@@ -43,6 +44,7 @@ describe('import directions', () => {
       'src/retry/a.ts': `import { b } from '../kernel/b.ts'; import { c } from './c.ts';`,
       'src/kernel/a.test.ts': `import { test } from 'vitest'; import { b } from '../testing/b.ts';`,
       'src/index.ts': `export * from './retry/a.ts';`,
+      'src/cli/a.ts': `import { parseArgs } from 'node:util'; const { Client } = await import('pg');`,
       'examples/x/main.ts': `import 'holdfast'; import './other.ts'; import 'node:http';`,
     });
     expect(wrongImports(readSources(root, 'src/**/*.ts', 'examples/**/*.ts'), DIRECTIONS)).toEqual([]);
@@ -53,7 +55,7 @@ describe('import directions', () => {
     expect(directionsIn('| `src/a` | things | itself |\n| `src/b-c` | more | `a`, `d` |\n| `test` | x | |\n')).toEqual({
       a: [],
       'b-c': ['a', 'd'],
-      '.': ['kernel', 'system', 'retry', 'outbox'],
+      '.': ['kernel', 'system', 'retry', 'outbox', 'relay', 'service'],
     });
   });
 
