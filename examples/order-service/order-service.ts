@@ -89,5 +89,8 @@ function listen(server: Server, port: number): Promise<{ readonly url: string; r
 async function close(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
+  // Browsers connect ahead and ask for nothing. Such a connection does not count as idle and would be waited for a minute.
+  const cut = setTimeout(() => server.closeAllConnections(), 1_000);
   await closed;
+  clearTimeout(cut);
 }

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { holdfast } from 'holdfast';
 import { postgres } from 'holdfast/postgres';
 import { Pool } from 'pg';
@@ -121,6 +122,17 @@ describe('a poison order', () => {
 });
 
 describe('the HTTP side', () => {
+  test('ends although a browser has connected ahead and asks for nothing', async ({ postgres: server }) => {
+    const service = await startOrderService({ databaseUrl: await freshDatabase(server) });
+    const { port } = await service.listen(0);
+    const silent = connect(port, '127.0.0.1');
+    onTestFinished(() => void silent.destroy());
+    const ended = new Promise((resolve) => silent.once('close', resolve));
+    await new Promise((resolve) => silent.once('connect', resolve));
+    await service.stop();
+    await ended;
+  });
+
   test('tells what is wrong with a request, and stores nothing then', async ({ postgres: server }) => {
     const shop = await startShop(server);
     const refused: [string, string, unknown, number, RegExp][] = [
