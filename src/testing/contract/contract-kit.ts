@@ -184,9 +184,13 @@ export class Member<Tx> {
     return [...this.tokens.keys()].filter((unit) => unit !== HOUSE_UNIT);
   }
 
+  /** Takes every unit that is free. Again while some are left: one that is locked at the moment is passed over. */
   async acquireAll(): Promise<void> {
-    const { free } = await this.session.survey(this.id);
-    for (const token of await this.session.acquire(this.id, free)) this.tokens.set(token.unit, token);
+    for (let round = 0; round < 100; round += 1) {
+      const { free } = await this.session.survey(this.id);
+      if (free.length === 0) return;
+      for (const token of await this.session.acquire(this.id, free)) this.tokens.set(token.unit, token);
+    }
   }
 
   async read(options: { limit?: number; dueLimit?: number } = {}): Promise<ReadAnswer> {
