@@ -33,7 +33,7 @@ describe('a message that fails for good', () => {
         kind: 'dead',
         group: 'dead charge Error ECONNRESET: read ECONNRESET',
         text: `charge gave up on order.placed ${delivery().id} after 5 attempts (attempts): Error: read ECONNRESET`,
-        dlqId: `${delivery().id}:charge`,
+        dlqId: delivery().id,
         eventId: delivery().id,
         type: 'order.placed',
         source: 'orders',

@@ -7,7 +7,6 @@ import { systemEffects } from '../system/effects.ts';
 import { newId } from '../system/new-id.ts';
 import { type AlertFacts, type AlertSink, alertText, type DeadMessage, type Suppressed } from './alert.ts';
 import { checkAlertOptions } from './check-alert-options.ts';
-import { deadLetterId } from './log-relay.ts';
 import { QuietGate } from './quiet-gate.ts';
 import { parseTraceparent } from './traceparent.ts';
 
@@ -151,7 +150,7 @@ class RelayAlerts {
 function deadMessage(handler: string, delivery: Delivery, attempts: number): DeadMessage {
   const { id, type, source, target, key, idempotencyKey, correlationId } = delivery;
   return {
-    dlqId: deadLetterId(delivery, handler),
+    dlqId: delivery.id,
     eventId: id,
     type,
     source,

@@ -57,7 +57,7 @@ test('a line for each end of a run carries every correlation field that is known
         errorKind: 'invalid',
         errorClass: 'Error',
         reason: 'attempts',
-        dlqId: `${delivery().id}:charge`,
+        dlqId: delivery().id,
       },
       message: 'message failed for good',
     },

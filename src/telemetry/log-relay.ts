@@ -63,10 +63,7 @@ function logRun(logger: Logger, fields: LogFields, event: RunEvent): void {
     case 'run-interrupted':
       return logger.info({ ...about, reason: event.reason }, 'run ended without a result');
     case 'parked':
-      return logger.warn(
-        { ...about, dlqId: deadLetterId(event.delivery, event.handler) },
-        'message set aside behind a dead letter of its key',
-      );
+      return logger.warn({ ...about, dlqId: event.delivery.id }, 'message set aside behind a dead letter of its key');
     case 'run-failed': {
       const { attempt, maxAttempts, durationMs, failure, error, next } = event;
       const line = {
@@ -79,10 +76,7 @@ function logRun(logger: Logger, fields: LogFields, event: RunEvent): void {
       };
       return next.kind === 'retry'
         ? logger.warn({ ...line, delayMs: next.delayMs }, 'message failed, will be tried again')
-        : logger.error(
-            { ...line, reason: next.reason, dlqId: deadLetterId(event.delivery, event.handler) },
-            'message failed for good',
-          );
+        : logger.error({ ...line, reason: next.reason, dlqId: event.delivery.id }, 'message failed for good');
     }
     default:
       return event satisfies never;
@@ -106,11 +100,6 @@ function deliveryFields(delivery: Delivery, handler: string): LogFields {
     ...(generation === undefined ? {} : { generation }),
     ...(cycle === 0 ? {} : { cycle }),
   };
-}
-
-/** What a dead letter is called: the message and its handler. */
-export function deadLetterId(delivery: Delivery, handler: string): string {
-  return `${delivery.id}:${handler}`;
 }
 
 function failureFields({ verdict, kind, status, code, nestedAttempts }: Failure): LogFields {

@@ -45,7 +45,7 @@ test('a dead letter is a breadcrumb and an exception with its own stack, grouped
     {
       level: 'error',
       tags,
-      extra: { attempts: 5, error, dlqId: `${delivery().id}:charge` },
+      extra: { attempts: 5, error, dlqId: delivery().id },
       fingerprint: ['holdfast', 'dead charge TypeError: x is not a function'],
     },
   ]);
