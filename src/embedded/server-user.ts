@@ -43,9 +43,10 @@ export function planLaunch(user: ServerUser | undefined, folders: readonly strin
   const prefix = ['setpriv', '--pdeathsig=INT'];
   if (user === undefined) return { prefix, as: {} };
   prefix.push(`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups');
-  // A project below /root cannot be entered by others. Root's right to pass is kept then, and nothing else of root.
+  // A project below /root cannot be entered by others. Root's right to pass is kept then, and nothing else of root. Without
+  // the secure bit, access() answers as if the right were not there, and initdb takes its own programs for missing.
   if (folders.some((folder) => !canEnter(folder, user))) {
-    prefix.push('--inh-caps=+dac_override', '--ambient-caps=+dac_override');
+    prefix.push('--securebits=+no_setuid_fixup', '--inh-caps=+dac_override', '--ambient-caps=+dac_override');
   }
   return { prefix, as: {} };
 }

