@@ -1,0 +1,72 @@
+import { Buffer } from 'node:buffer';
+import { httpGate } from '../idempotency/http/http-gate.ts';
+import type { RouteRun } from '../idempotency/http/http-run.ts';
+import type { RouteOptions } from '../idempotency/http/route-options.ts';
+import { unguardedRun } from '../idempotency/http/unguarded-run.ts';
+import type { Idempotency } from '../idempotency/idempotency.ts';
+import { GuardedResponse } from '../node-http/guarded-response.ts';
+import type { NodeResponse } from '../node-http/node-response.ts';
+import { type NodeRequest, nodeRequestFacts } from '../node-http/request-facts.ts';
+import { setRun } from '../node-http/run-of.ts';
+
+/** What is used of a request of Fastify 5. */
+export interface FastifyRequestLike {
+  readonly raw: NodeRequest;
+  readonly url: string;
+  readonly body: unknown;
+  readonly routeOptions: { readonly url?: string | undefined };
+}
+
+/** What is used of a reply of Fastify 5. */
+export interface FastifyReplyLike {
+  readonly raw: NodeResponse;
+  readonly statusCode: number;
+  getHeaders(): Readonly<Record<string, unknown>>;
+  removeHeader(name: string): unknown;
+  code(status: number): unknown;
+  header(name: string, value: string | string[]): unknown;
+  send(payload?: unknown): unknown;
+}
+
+/**
+ * Guards a route of Fastify: `app.post('/orders', { preHandler: idempotent(idem, { person: (req) => req.user.id }) }, handler)`. The
+ * handler runs once for each key; a repetition gets the same status, headers and bytes.
+ */
+export function idempotent<Tx, Request extends FastifyRequestLike>(
+  idempotency: Idempotency<Tx>,
+  options: RouteOptions<Request>,
+): (request: Request, reply: FastifyReplyLike) => Promise<unknown> {
+  const gate = httpGate('idempotent()', idempotency, options);
+  return async (request, reply) => {
+    const facts = nodeRequestFacts(request.raw, request.url, request.routeOptions.url, request.body);
+    const entry = await gate.enter(request, facts);
+    if (entry.kind === 'answer') {
+      const { status, headers, body } = entry.reply;
+      reply.code(status);
+      for (const [name, lines] of Map.groupBy(headers, ([header]) => header)) {
+        reply.header(name, lines.length === 1 ? (lines[0]?.[1] ?? '') : lines.map(([, value]) => value));
+      }
+      return reply.send(body === undefined ? undefined : Buffer.from(body));
+    }
+    if (entry.kind === 'pass') setRun(request, unguardedRun(idempotency));
+    else setRun(request, restoring(reply, new GuardedResponse(reply.raw, entry.run).routeRun()));
+    return undefined;
+  };
+}
+
+/** Fastify keeps status and headers beside the response: a transaction that fails must leave those as they were, too. */
+function restoring<Tx>(reply: FastifyReplyLike, run: RouteRun<Tx, void>): RouteRun<Tx, void> {
+  const commit: RouteRun<Tx, void>['commit'] = async (work) => {
+    const { statusCode } = reply;
+    const before = { ...reply.getHeaders() };
+    try {
+      await run.commit(work);
+    } catch (error) {
+      for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name);
+      for (const [name, value] of Object.entries(before)) reply.header(name, value as string | string[]);
+      reply.code(statusCode);
+      throw error;
+    }
+  };
+  return { ...run, commit };
+}

@@ -1,0 +1,57 @@
+import { fetchRun } from '../idempotency/http/fetch-handler.ts';
+import { finishWithResponse, toResponse } from '../idempotency/http/fetch-reply.ts';
+import { fetchRequestFacts } from '../idempotency/http/fetch-request.ts';
+import { httpGate } from '../idempotency/http/http-gate.ts';
+import type { RouteRun } from '../idempotency/http/http-run.ts';
+import { MEBIBYTE, type RouteOptions } from '../idempotency/http/route-options.ts';
+import { unguardedRun } from '../idempotency/http/unguarded-run.ts';
+import type { Idempotency } from '../idempotency/idempotency.ts';
+import { HoldfastError } from '../kernel/error.ts';
+
+/** What is used of a context of Hono 4. */
+export interface HonoContext {
+  readonly req: { readonly raw: Request; readonly routePath?: string };
+  res: Response;
+  readonly error?: Error | undefined;
+}
+
+// Beside the context, not in its variables: nothing else can be taken for it.
+const runs = new WeakMap<Request, RouteRun<unknown, Response>>();
+
+/**
+ * Guards a route of Hono: `app.post('/orders', idempotent(idem, { person: (c) => c.get('userId') }), handler)`. The handler runs once
+ * for each key; a repetition gets the same status, headers and bytes.
+ */
+export function idempotent<Tx, Context extends HonoContext>(
+  idempotency: Idempotency<Tx>,
+  options: RouteOptions<Context>,
+): (context: Context, next: () => Promise<void>) => Promise<Response | undefined> {
+  const gate = httpGate('idempotent()', idempotency, options);
+  const maxBytes = options.maxRequestBytes ?? 10 * MEBIBYTE;
+  return async (context, next) => {
+    const { raw } = context.req;
+    const entry = await gate.enter(context, fetchRequestFacts(raw, maxBytes), raw.signal);
+    if (entry.kind === 'answer') return toResponse(entry.reply);
+    const run: RouteRun<Tx, Response> = entry.kind === 'run' ? fetchRun(entry.run) : unguardedRun(idempotency);
+    runs.set(raw, run);
+    // An error of the handler has become the reply of the app's error handler when this resolves.
+    await next();
+    if (entry.kind === 'run') {
+      const reply = await finishWithResponse(entry.run, context.res);
+      // Setting it merges the headers of what was there before.
+      context.res = undefined as unknown as Response;
+      context.res = reply;
+    }
+    return undefined;
+  };
+}
+
+/**
+ * The run that a context's request belongs to: `return runOf(c).commit(async (tx) => { …; return c.json(…) })`. Throws
+ * `IDEMPOTENCY_NO_RUN` where the route is not guarded.
+ */
+export function runOf<Tx = unknown>(context: HonoContext): RouteRun<Tx, Response> {
+  const run = runs.get(context.req.raw);
+  if (run === undefined) throw new HoldfastError('IDEMPOTENCY_NO_RUN', {});
+  return run as RouteRun<Tx, Response>;
+}

@@ -1,0 +1,146 @@
+import { joined } from './fetch-request.ts';
+import type { CapturedReply, HeaderLine, HttpReply } from './http-reply.ts';
+import type { HttpRun } from './http-run.ts';
+
+/** A reply of ours as a response. */
+export function toResponse({ status, headers, body }: HttpReply): Response {
+  return new Response(mayHaveBody(status) ? ((body ?? null) as BodyInit | null) : null, {
+    status,
+    headers: headers.map(([name, value]): [string, string] => [name, value]),
+  });
+}
+
+/**
+ * Ends the run with what the handler answered, and gives back what to send. The run ends before the last byte is sent; what does not
+ * fit or must not wait is passed on as it comes, and goes on being read when the client has gone.
+ */
+export async function finishWithResponse<Tx>(run: HttpRun<Tx>, response: Response): Promise<Response> {
+  const reply = { status: response.status, headers: headerLines(response.headers) };
+  if (response.body === null) {
+    const instead = await run.finish({ ...reply, body: undefined });
+    return instead === undefined ? marked(run, response, null) : toResponse(instead);
+  }
+  const source = new Source(response.body.getReader(), run.maxReplyBytes);
+  if (!/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) {
+    const bytes = await readWhole(run, source);
+    if (bytes !== undefined) {
+      const instead = await run.finish({ ...reply, body: bytes });
+      return instead === undefined ? marked(run, response, bytes) : toResponse(instead);
+    }
+  }
+  return marked(run, response, passOn(run, source, reply));
+}
+
+/** Reads a response that must be kept before any of it is sent; `send` is the same response, to be sent then. */
+export async function captureResponse(
+  response: Response,
+  maxBytes: number,
+): Promise<CapturedReply & { send: Response }> {
+  const { status, statusText } = response;
+  const reply = { status, headers: headerLines(response.headers) };
+  if (response.body === null) return { ...reply, body: undefined, send: response };
+  const source = new Source(response.body.getReader(), maxBytes, true);
+  while ((await source.next()) !== undefined);
+  const bytes = source.all();
+  const send = new Response(bytes as BodyInit, { status, statusText, headers: response.headers });
+  return { ...reply, body: source.isTooLarge ? 'too-large' : bytes, send };
+}
+
+async function readWhole<Tx>(run: HttpRun<Tx>, source: Source): Promise<Uint8Array | undefined> {
+  try {
+    while (!source.isTooLarge) if ((await source.next()) === undefined) return source.all();
+    return undefined;
+  } catch (error) {
+    // The handler had answered and failed after that: nobody knows how far it came.
+    await run.doubt();
+    throw error;
+  }
+}
+
+function passOn<Tx>(
+  run: HttpRun<Tx>,
+  source: Source,
+  reply: Pick<CapturedReply, 'status' | 'headers'>,
+): ReadableStream<Uint8Array> {
+  const waiting = [...source.taken];
+  let isGone = false;
+  const finish = async (): Promise<void> => {
+    await run.finish({ ...reply, body: source.isTooLarge ? 'too-large' : source.all() });
+  };
+  return new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      const chunk = waiting.shift();
+      if (chunk !== undefined) return controller.enqueue(chunk);
+      try {
+        const next = await source.next();
+        if (next !== undefined) return isGone ? undefined : controller.enqueue(next);
+        await finish();
+        if (!isGone) controller.close();
+      } catch (error) {
+        await run.doubt();
+        if (!isGone) controller.error(error);
+      }
+    },
+    cancel: () => {
+      isGone = true;
+      void drain(run, source, finish);
+    },
+  });
+}
+
+async function drain<Tx>(run: HttpRun<Tx>, source: Source, finish: () => Promise<void>): Promise<void> {
+  try {
+    while ((await source.next()) !== undefined);
+    await finish();
+  } catch {
+    await run.doubt();
+  }
+}
+
+/** Reads a body and remembers what it read: all of it, or until it has become too large. */
+class Source {
+  readonly taken: Uint8Array[] = [];
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #maxBytes: number;
+  readonly #remembersAll: boolean;
+  #size = 0;
+
+  constructor(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number, remembersAll = false) {
+    this.#reader = reader;
+    this.#maxBytes = maxBytes;
+    this.#remembersAll = remembersAll;
+  }
+
+  get isTooLarge(): boolean {
+    return this.#size > this.#maxBytes;
+  }
+
+  async next(): Promise<Uint8Array | undefined> {
+    const { done, value } = await this.#reader.read();
+    if (done) return undefined;
+    const isForgotten = this.isTooLarge && !this.#remembersAll;
+    this.#size += value.length;
+    if (isForgotten) this.taken.length = 0;
+    else this.taken.push(value);
+    return value;
+  }
+
+  all(): Uint8Array<ArrayBuffer> {
+    return joined(this.taken, this.#size);
+  }
+}
+
+function marked<Tx>(run: HttpRun<Tx>, response: Response, body: Uint8Array | ReadableStream | null): Response {
+  const { status, statusText } = response;
+  const headers = new Headers(response.headers);
+  headers.set(...run.header);
+  return new Response(mayHaveBody(status) ? (body as BodyInit | null) : null, { status, statusText, headers });
+}
+
+function mayHaveBody(status: number): boolean {
+  return status !== 204 && status !== 205 && status !== 304;
+}
+
+function headerLines(headers: Headers): HeaderLine[] {
+  return [...headers];
+}

@@ -1,0 +1,162 @@
+import type { Entry } from '../entry.ts';
+import type { EntryOptions, Idempotency } from '../idempotency.ts';
+import { HttpRun } from './http-run.ts';
+import { type HttpReply, keptHttpReply } from './http-reply.ts';
+import { readKeyHeader } from './key-header.ts';
+import { problemReply } from './problem-reply.ts';
+import { requestFingerprint } from './request-fingerprint.ts';
+import type { BodyFacts, RequestFacts } from './request-facts.ts';
+import { checkRouteOptions, type Resolution, type RouteOptions } from './route-options.ts';
+
+/** What to do with a request. */
+type HttpEntry<Tx> =
+  /** Not guarded: its method is safe, it needs no key, or no store answered and that was chosen. */
+  | { readonly kind: 'pass' }
+  /** Send this and do nothing else. */
+  | { readonly kind: 'answer'; readonly reply: HttpReply }
+  /** Let the handler run and end the run with its reply. */
+  | { readonly kind: 'run'; readonly run: HttpRun<Tx> };
+
+/** Decides what to do with each request of a route. One for each route, however many requests. */
+export interface HttpGate<Request, Tx> {
+  readonly options: RouteOptions<Request>;
+  enter(request: Request, facts: RequestFacts, signal?: AbortSignal): Promise<HttpEntry<Tx>>;
+}
+
+const GUARDED = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+const REPLAYED = ['Idempotent-Replayed', 'true'] as const;
+
+/** The gate of a route. Throws `INVALID_OPTIONS`. `of` is the name of the adapter, for that error. */
+export function httpGate<Request, Tx>(
+  of: string,
+  idempotency: Idempotency<Tx>,
+  options: RouteOptions<Request>,
+): HttpGate<Request, Tx> {
+  checkRouteOptions(of, options, idempotency.canCommit);
+  return {
+    options,
+    enter: async (request, facts, signal) => {
+      if (!GUARDED.has(facts.method)) return { kind: 'pass' };
+      const key = readKeyHeader(facts.header('idempotency-key'));
+      if (key.kind === 'missing') {
+        return options.required === false ? { kind: 'pass' } : answer(problemReply('key-missing'));
+      }
+      if (key.kind === 'invalid')
+        return answer(problemReply('key-invalid', { detail: `The key is refused: ${key.problem}.` }));
+      if (!hasFormat(key.key, options.keyFormat)) {
+        const wanted =
+          options.keyFormat === 'uuid-v4' ? 'a random UUID (version 4)' : 'in the form this route asks for';
+        return answer(problemReply('key-invalid', { detail: `The key must be ${wanted}.` }));
+      }
+      const found = await entryRequest(request, facts, key.key, options, signal);
+      if ('problem' in found) return answer(problemReply(found.problem));
+      return admit(idempotency, found.entry, request, options);
+    },
+  };
+}
+
+async function entryRequest<Request>(
+  request: Request,
+  facts: RequestFacts,
+  key: string,
+  options: RouteOptions<Request>,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly entry: EntryOptions } | { readonly problem: 'body-too-large' | 'body-unreadable' }> {
+  const { person, compare, domain, headers = [], isSecret, waitMs, leaseMs, keepMs, maxRunMs, whenStoreDown } = options;
+  const body: BodyFacts = compare === undefined ? await facts.body() : { kind: 'parsed', value: compare(request) };
+  if (body.kind === 'too-large') return { problem: 'body-too-large' };
+  const names = headers.map((name) => name.toLowerCase());
+  const fingerprint = requestFingerprint(facts, body, { headers: names, isSecret });
+  if (fingerprint === undefined) return { problem: 'body-unreadable' };
+  const unknown = (options.unknown ?? (options.atomic === true ? 'rerun' : 'refuse')) === 'refuse' ? 'tell' : 'take';
+  return {
+    entry: {
+      domain: domain ?? `${facts.method} ${facts.route ?? facts.path}`,
+      key,
+      person: person === 'anyone' ? null : await person(request),
+      fingerprint,
+      unknown,
+      signal,
+      waitMs,
+      leaseMs,
+      keepMs,
+      maxRunMs,
+      whenStoreDown,
+    },
+  };
+}
+
+async function admit<Request, Tx>(
+  idempotency: Idempotency<Tx>,
+  entryOf: EntryOptions,
+  request: Request,
+  options: RouteOptions<Request>,
+): Promise<HttpEntry<Tx>> {
+  const entry = await idempotency.enter(entryOf);
+  if (entry.kind === 'unguarded') return { kind: 'pass' };
+  if (entry.kind !== 'run') return answer(replyTo(entry));
+  // Asked again after another run has taken over: whoever that was has the word.
+  const winner = async (): Promise<HttpReply> => {
+    const found = await idempotency.enter({ ...entryOf, unknown: 'tell', waitMs: 0, whenStoreDown: 'refuse' });
+    // Its record may be gone by now; nothing is run here, and what is left to say is that it is not known.
+    if (found.kind === 'run') await found.run.end({ kind: 'doubt' });
+    return found.kind === 'run' || found.kind === 'unguarded' ? problemReply('unknown-outcome') : replyTo(found);
+  };
+  const run = new HttpRun(entry.run, options, winner);
+  const { unknown } = options;
+  if (entry.run.number === 1 || typeof unknown !== 'function') return { kind: 'run', run };
+  return resolved(run, () => unknown(request, entry.run.number));
+}
+
+/** Lets the route find out what became of the run that was lost. What it cannot tell stays unknown. */
+async function resolved<Tx>(run: HttpRun<Tx>, ask: () => Promise<Resolution>): Promise<HttpEntry<Tx>> {
+  let found: Resolution;
+  try {
+    found = await ask();
+  } catch (error) {
+    await run.doubt();
+    throw error;
+  }
+  if (found === 'rerun') return { kind: 'run', run };
+  if (found === 'refuse') {
+    await run.doubt();
+    return answer(problemReply('unknown-outcome'));
+  }
+  const instead = await run.keep(found);
+  return answer(instead ?? replayed(found));
+}
+
+function replyTo<Tx>(entry: Exclude<Entry<Tx>, { kind: 'run' | 'unguarded' }>): HttpReply {
+  switch (entry.kind) {
+    case 'mismatch':
+      return problemReply('mismatch');
+    case 'running':
+      return problemReply('in-flight', {
+        retryAfterS: Math.min(5, Math.max(1, Math.ceil(entry.leaseLeftMs / 10_000))),
+      });
+    case 'unknown':
+      return problemReply('unknown-outcome');
+    case 'store-down':
+      return problemReply('store-down', { retryAfterS: 1 });
+    case 'finished': {
+      const kept = entry.reply === null ? undefined : keptHttpReply(entry.reply);
+      return kept === undefined ? problemReply('reply-not-kept') : replayed(kept);
+    }
+  }
+}
+
+function replayed(reply: HttpReply): HttpReply {
+  return { ...reply, headers: [...reply.headers, REPLAYED] };
+}
+
+function answer(reply: HttpReply): { readonly kind: 'answer'; readonly reply: HttpReply } {
+  return { kind: 'answer', reply };
+}
+
+function hasFormat(key: string, format: RouteOptions<never>['keyFormat']): boolean {
+  if (format === undefined) return true;
+  if (format === 'uuid-v4') return UUID_V4.test(key);
+  // A pattern with a flag that remembers would answer every second time.
+  return new RegExp(format.source, format.flags.replaceAll(/[gy]/g, '')).test(key);
+}

@@ -1,0 +1,113 @@
+import type { OpenRun, RunFacts } from '../entry.ts';
+import type { RunEnd } from '../idempotency-store.ts';
+import { type CapturedReply, type HeaderLine, type HttpReply, keepReply } from './http-reply.ts';
+import { problemReply } from './problem-reply.ts';
+import { type KeepVerdict, MEBIBYTE, type RouteOptions } from './route-options.ts';
+
+/** What a handler may use of its run. */
+export interface RouteRun<Tx, Reply> extends RunFacts {
+  /**
+   * Runs `work` in a transaction of the store's database. What it writes, what it sends through the outbox and the reply it makes
+   * are committed together, or not at all. Rejects with what `work` threw; with `IDEMPOTENCY_LATE` when another run has taken over.
+   */
+  commit(work: (tx: Tx) => Promise<Reply>): Promise<Reply>;
+}
+
+/** The run of one request, for adapters: it takes replies and says what to send. */
+export class HttpRun<Tx> implements RunFacts {
+  readonly #run: OpenRun<Tx>;
+  readonly #options: Pick<RouteOptions<never>, 'atomic' | 'keep' | 'keepHeaders' | 'maxReplyBytes'>;
+  readonly #winner: () => Promise<HttpReply>;
+  #isCommitted = false;
+
+  constructor(
+    run: OpenRun<Tx>,
+    options: Pick<RouteOptions<never>, 'atomic' | 'keep' | 'keepHeaders' | 'maxReplyBytes'>,
+    winner: () => Promise<HttpReply>,
+  ) {
+    this.#run = run;
+    this.#options = options;
+    this.#winner = winner;
+  }
+
+  get number(): number {
+    return this.#run.number;
+  }
+
+  get signal(): AbortSignal {
+    return this.#run.signal;
+  }
+
+  childKey(step: string): string {
+    return this.#run.childKey(step);
+  }
+
+  /** A reply with a larger body is captured as `too-large`. */
+  get maxReplyBytes(): number {
+    return this.#options.maxReplyBytes ?? MEBIBYTE;
+  }
+
+  /** To be sent with the handler's own reply. */
+  get header(): HeaderLine {
+    return ['Idempotent-Replayed', 'false'];
+  }
+
+  /**
+   * Ends the run with what the handler answered. Answers what to send instead, when another run has taken over. Rejects only with
+   * what the route's own `keep` threw.
+   */
+  async finish(reply: CapturedReply): Promise<HttpReply | undefined> {
+    if (this.#isCommitted) return undefined;
+    let verdict: KeepVerdict;
+    try {
+      verdict = this.#verdict(reply);
+    } catch (error) {
+      await this.doubt();
+      throw error;
+    }
+    return verdict === 'keep' ? this.keep(reply) : this.#end({ kind: verdict });
+  }
+
+  /** Keeps a reply, whatever the route says of such replies. */
+  async keep(reply: CapturedReply): Promise<HttpReply | undefined> {
+    return this.#end(this.#kept(reply));
+  }
+
+  /** The handler threw and nobody will make a reply of it. What is answered to a repetition says that it failed. */
+  async fail(): Promise<void> {
+    await this.finish(problemReply('failed'));
+  }
+
+  async doubt(): Promise<void> {
+    await this.#run.end({ kind: 'doubt' });
+  }
+
+  /** As `RouteRun.commit`, with a reply that `captured` reads. */
+  async commit<Reply>(
+    work: (tx: Tx) => Promise<Reply>,
+    captured: (reply: Reply) => Promise<CapturedReply>,
+  ): Promise<Reply> {
+    const value = await this.#run.commit(async (tx) => {
+      const made = await work(tx);
+      return { value: made, end: this.#kept(await captured(made)) };
+    });
+    this.#isCommitted = true;
+    return value;
+  }
+
+  async #end(end: RunEnd): Promise<HttpReply | undefined> {
+    const ended = await this.#run.end(end);
+    return ended === 'late' && end.kind !== 'release' ? this.#winner() : undefined;
+  }
+
+  #kept(reply: CapturedReply): RunEnd {
+    const askedFor = new Set((this.#options.keepHeaders ?? []).map((name) => name.toLowerCase()));
+    const status = reply.status < 400 ? 'completed' : 'failed';
+    return { kind: 'finish', status, reply: keepReply(reply, askedFor) };
+  }
+
+  #verdict(reply: CapturedReply): KeepVerdict {
+    const { atomic, keep } = this.#options;
+    return keep?.(reply) ?? (atomic === true && reply.status >= 500 ? 'release' : 'keep');
+  }
+}

@@ -1,0 +1,39 @@
+import { sha256 } from '../../system/sha256.ts';
+import { canonicalJson } from '../canonical-json.ts';
+import type { BodyFacts, RequestFacts } from './request-facts.ts';
+
+// A record that was written by another version of these rules is not compared with them by accident.
+const VERSION = '1.';
+
+/**
+ * A digest of what a request asks for: method, path, query in any order, the body however it was written, and chosen headers. The
+ * person is not in it, but in the id of the record. `undefined` when the body is nested too deeply to be compared.
+ */
+export function requestFingerprint(
+  facts: Pick<RequestFacts, 'method' | 'path' | 'query' | 'header'>,
+  body: Exclude<BodyFacts, { kind: 'too-large' }>,
+  options: { readonly headers: readonly string[]; readonly isSecret?: ((name: string) => boolean) | undefined },
+): string | undefined {
+  const content = contentOf(body, options.isSecret);
+  if (content === undefined) return undefined;
+  const query = [...new URLSearchParams(facts.query)].toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  const headers = options.headers.map((name) => [name, ...facts.header(name)]);
+  const text = JSON.stringify([facts.method, facts.path, query, headers, content]);
+  return VERSION + sha256(text);
+}
+
+function contentOf(
+  body: Exclude<BodyFacts, { kind: 'too-large' }>,
+  isSecret: ((name: string) => boolean) | undefined,
+): readonly string[] | undefined {
+  switch (body.kind) {
+    case 'none':
+      return [];
+    case 'bytes':
+      return ['bytes', sha256(body.bytes)];
+    case 'parsed': {
+      const text = canonicalJson(body.value, isSecret);
+      return text === undefined ? undefined : ['parsed', text];
+    }
+  }
+}

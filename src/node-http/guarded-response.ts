@@ -1,0 +1,200 @@
+import { Buffer } from 'node:buffer';
+import type { CapturedReply, HttpReply } from '../idempotency/http/http-reply.ts';
+import type { HttpRun, RouteRun } from '../idempotency/http/http-run.ts';
+import { HoldfastError } from '../kernel/error.ts';
+import { createSleep } from '../kernel/sleep.ts';
+import { systemEffects } from '../system/effects.ts';
+import type { NodeResponse } from './node-response.ts';
+import { applyHead, headLines, readHead, type ResponseHead, writeHead } from './response-head.ts';
+
+const sleep = createSleep(systemEffects);
+const REPLY_WITHIN_MS = 10_000;
+
+/**
+ * Reads what is written to a response, however it is written, and ends the run before the last byte goes out. What comes in pieces is
+ * passed on at once; a reply that is ended in one go is not sent before it is kept. Inside `commit` nothing is passed on: the reply
+ * is kept in the transaction and sent after it, and a transaction that fails leaves the response as it was before.
+ *
+ * To everybody else a response that was ended here looks ended at once: an error that comes after it must not write into it.
+ */
+export class GuardedResponse<Tx> {
+  readonly #res: NodeResponse;
+  readonly #run: HttpRun<Tx>;
+  readonly #write: NodeResponse['write'];
+  readonly #end: NodeResponse['end'];
+  readonly #isHeadSent: () => boolean;
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #isHolding = false;
+  #isPassing = false;
+  #hasEnded = false;
+  #onEnd: (() => void) | undefined;
+  #afterEnd: (() => void)[] = [];
+
+  constructor(res: NodeResponse, run: HttpRun<Tx>) {
+    this.#res = res;
+    this.#run = run;
+    this.#write = this.#passing(res.write.bind(res));
+    this.#end = this.#passing(res.end.bind(res));
+    const sendHead = res.writeHead.bind(res);
+    this.#isHeadSent = getterOf(res, 'headersSent');
+    const isEnded = getterOf(res, 'writableEnded');
+    res.setHeader(...run.header);
+    res.writeHead = (status, ...rest) => {
+      // Node sends the head through this function too, when it is about to send the body.
+      if (this.#isPassing) return sendHead(status, ...rest);
+      if (!this.#hasEnded) applyHead(res, status, rest);
+      return res;
+    };
+    res.write = (chunk, ...rest) => this.#onWrite(chunk, rest);
+    res.end = (...args) => {
+      this.#onEndCall(args);
+      return res;
+    };
+    Object.defineProperties(res, {
+      headersSent: { configurable: true, get: () => this.#hasEnded || this.#isHeadSent() },
+      writableEnded: { configurable: true, get: () => this.#hasEnded || isEnded() },
+    });
+  }
+
+  /** The run as a handler sees it. */
+  routeRun(): RouteRun<Tx, void> {
+    const run = this.#run;
+    return {
+      number: run.number,
+      signal: run.signal,
+      childKey: (step) => run.childKey(step),
+      commit: async (work) => this.#commit(work),
+    };
+  }
+
+  async #commit(work: (tx: Tx) => Promise<void>): Promise<void> {
+    if (this.#hasEnded || this.#isHeadSent()) throw new HoldfastError('IDEMPOTENCY_REPLY_SENT', {});
+    const before = readHead(this.#res);
+    this.#isHolding = true;
+    const ended = new Promise<void>((resolve) => (this.#onEnd = resolve));
+    try {
+      const head = await this.#run.commit(
+        async (tx) => {
+          await work(tx);
+          await endedInTime(ended);
+          return readHead(this.#res);
+        },
+        async (made) => this.#captured(made),
+      );
+      this.#isHolding = false;
+      this.#send(head);
+    } catch (error) {
+      this.#forget();
+      writeHead(this.#res, before);
+      throw error;
+    }
+  }
+
+  /** A function of the response as it was, during whose call everything goes out. */
+  #passing<Args extends unknown[], T>(send: (...args: Args) => T): (...args: Args) => T {
+    return (...args) => {
+      this.#isPassing = true;
+      try {
+        return send(...args);
+      } finally {
+        this.#isPassing = false;
+      }
+    };
+  }
+
+  #onWrite(chunk: unknown, rest: unknown[]): boolean {
+    if (this.#hasEnded) return false;
+    this.#take(chunk, rest[0]);
+    if (!this.#isHolding) return this.#write(chunk, ...rest);
+    const callback = rest.find((item) => typeof item === 'function');
+    if (callback !== undefined) queueMicrotask(callback as () => void);
+    return true;
+  }
+
+  #onEndCall(args: unknown[]): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    const [chunk, encoding] = args;
+    const callback = args.find((item) => typeof item === 'function');
+    if (callback !== undefined) this.#afterEnd.push(callback as () => void);
+    const isInPieces = this.#isHeadSent();
+    const had = this.#chunks.length;
+    if (typeof chunk !== 'function' && chunk !== undefined && chunk !== null) this.#take(chunk, encoding);
+    if (this.#isHolding) return this.#onEnd?.();
+    const last = isInPieces ? this.#chunks.slice(had) : undefined;
+    void this.#finish(readHead(this.#res), last);
+  }
+
+  /** `last` are the chunks that have not gone out yet; `undefined` when nothing has. */
+  async #finish(head: ResponseHead, last: readonly Buffer[] | undefined): Promise<void> {
+    let instead: HttpReply | undefined;
+    try {
+      instead = await this.#run.finish(this.#captured(head));
+    } catch {
+      // The route's own `keep` threw. The run is in doubt; the client gets what the handler answered.
+    }
+    if (last !== undefined) return void this.#end(Buffer.concat(last), ...this.#afterEnd);
+    if (instead === undefined) return this.#send(head);
+    this.#chunks = instead.body === undefined ? [] : [Buffer.from(instead.body)];
+    const headers = instead.headers.map(([name, value]) => [name, value] as const);
+    this.#send({ status: instead.status, message: '', headers });
+  }
+
+  #send(head: ResponseHead): void {
+    writeHead(this.#res, head);
+    const done = (): void => {
+      for (const callback of this.#afterEnd) callback();
+    };
+    if (this.#chunks.length === 0) this.#end(done);
+    else this.#end(Buffer.concat(this.#chunks), done);
+  }
+
+  #captured(head: ResponseHead): CapturedReply {
+    const isTooLarge = this.#size > this.#run.maxReplyBytes;
+    const body = isTooLarge ? 'too-large' : this.#chunks.length === 0 ? undefined : Buffer.concat(this.#chunks);
+    return { status: head.status, headers: headLines(head), body };
+  }
+
+  #take(chunk: unknown, encoding: unknown): void {
+    const bytes =
+      typeof chunk === 'string'
+        ? Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
+        : Buffer.from(chunk as Uint8Array);
+    this.#size += bytes.length;
+    // What has gone out and is too large to be kept need not be remembered.
+    if (this.#isHeadSent() && this.#size > this.#run.maxReplyBytes) this.#chunks.length = 0;
+    this.#chunks.push(bytes);
+  }
+
+  #forget(): void {
+    this.#chunks = [];
+    this.#size = 0;
+    this.#isHolding = false;
+    this.#hasEnded = false;
+    this.#afterEnd = [];
+  }
+}
+
+/** Frameworks may end the reply a little later than they were asked to; a handler that never does must not keep the transaction. */
+async function endedInTime(ended: Promise<void>): Promise<void> {
+  const late = new AbortController();
+  const wait = sleep(REPLY_WITHIN_MS, late.signal).then(
+    () => {
+      throw new HoldfastError('IDEMPOTENCY_REPLY_MISSING', { waitedMs: REPLY_WITHIN_MS });
+    },
+    () => undefined,
+  );
+  await Promise.race([ended, wait]);
+  late.abort();
+}
+
+/** Reads a property as it was before it was covered. */
+function getterOf(target: object, name: string): () => boolean {
+  for (let at: object | null = target; at !== null; at = Object.getPrototypeOf(at) as object | null) {
+    const found = Object.getOwnPropertyDescriptor(at, name);
+    if (found?.get !== undefined) return found.get.bind(target) as () => boolean;
+    if (found !== undefined) return () => Boolean(found.value);
+  }
+  return () => false;
+}

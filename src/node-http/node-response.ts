@@ -1,0 +1,14 @@
+/** What is used of Node's `ServerResponse`, of HTTP/1 and HTTP/2. */
+export interface NodeResponse {
+  statusCode: number;
+  statusMessage: string;
+  readonly headersSent: boolean;
+  readonly writableEnded: boolean;
+  getHeader(name: string): number | string | readonly string[] | undefined;
+  getHeaderNames(): string[];
+  setHeader(name: string, value: number | string | readonly string[]): unknown;
+  removeHeader(name: string): void;
+  writeHead(status: number, ...rest: unknown[]): unknown;
+  write(chunk: unknown, ...rest: unknown[]): boolean;
+  end(...args: unknown[]): unknown;
+}

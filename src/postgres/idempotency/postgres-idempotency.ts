@@ -1,0 +1,47 @@
+import type { AtomicIdempotencyStore } from '../../idempotency/idempotency-store.ts';
+import { OptionCheck } from '../../kernel/check-options.ts';
+import { systemEffects } from '../../system/effects.ts';
+import type { Driver } from '../driver/driver.ts';
+import { findDriver, type SqlPool, type TransactionOf } from '../driver/find-driver.ts';
+import { DEFAULT_SCHEMA, quotedSchema } from '../schema-name.ts';
+import { type SqlConnection, sqlRunner } from '../sql-runner.ts';
+import { commitAct, transactionAct } from './commit.ts';
+import { recordSteps } from './record-steps.ts';
+import { idempotencyStatements } from './statements.ts';
+
+/** What `postgresIdempotency` takes. */
+export interface PostgresIdempotencyOptions<Pool, Tx = TransactionOf<Pool>> {
+  /** A pg `Pool`, the `sql` of postgres.js, or a PGlite database. Every step and every commit goes through it. */
+  readonly pool: Pool;
+  /** Where our tables are. Default `holdfast`. */
+  readonly schema?: string | undefined;
+  /** What `commit` hands over instead of the client's own transaction: `(tx) => drizzle(tx)`. */
+  readonly wrap?: ((tx: TransactionOf<Pool>) => Tx) | undefined;
+}
+
+/**
+ * Idempotency records in PostgreSQL, whose ends can be committed together with the application's own data; run `migrate` once
+ * before. A pooler in transaction mode may be in between. Throws `SCHEMA_TOO_OLD` at the first step when it was not migrated.
+ */
+export function postgresIdempotency<Pool extends SqlPool, Tx = TransactionOf<Pool>>(
+  options: PostgresIdempotencyOptions<Pool, Tx>,
+): AtomicIdempotencyStore<Tx> {
+  const check = new OptionCheck('postgresIdempotency()');
+  const { pool, schema = DEFAULT_SCHEMA, wrap } = options;
+  check.known(options, ['pool', 'schema', 'wrap']);
+  if (wrap !== undefined && typeof wrap !== 'function') {
+    check.refuse('wrap', wrap, 'pass a function of the transaction');
+  }
+  const driver = findDriver(pool, systemEffects);
+  if (driver === undefined) check.refuse('pool', pool, 'pass a pg Pool, the sql of postgres.js, or a PGlite database');
+  check.done();
+  const statements = idempotencyStatements(quotedSchema('postgresIdempotency()', schema));
+  const wrapped = (wrap ?? ((native: unknown) => native)) as (native: unknown) => Tx;
+  // Without one the check has thrown.
+  const parts = { driver: driver as Driver<unknown>, statements, wrap: wrapped, effects: systemEffects };
+  return {
+    ...recordSteps(sqlRunner(pool as unknown as SqlConnection), statements, schema),
+    commit: commitAct(parts),
+    transaction: transactionAct(parts),
+  };
+}

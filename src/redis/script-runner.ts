@@ -1,0 +1,68 @@
+import { OptionCheck } from '../kernel/check-options.ts';
+import { HoldfastError } from '../kernel/error.ts';
+import { findLink, type RedisLink } from './redis-client.ts';
+
+/** A script with its name at the server, which is the digest of its text. */
+export class Script {
+  readonly text: string;
+  #sha: Promise<string> | undefined;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  sha(): Promise<string> {
+    return (this.#sha ??= sha1(this.text));
+  }
+}
+
+/** Runs a script in one round trip, or in two when the server has forgotten it. */
+export type RunScript = (script: Script, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
+
+/**
+ * Runs scripts through a client. Once a first answer has come, a client that has lost its connection rejects at once with
+ * `REDIS_NOT_CONNECTED`: it would keep the call to itself and send it whenever it can, long after anybody waits for it.
+ */
+function scriptRunner(link: RedisLink): RunScript {
+  let wasReady = false;
+  return async (script, keys, args) => {
+    const sha = await script.sha();
+    if (wasReady && !link.isReady()) throw new HoldfastError('REDIS_NOT_CONNECTED', {});
+    const answer = await link.evalSha(sha, keys, args).catch((error: unknown) => {
+      if (!isNoScript(error)) throw error;
+      return link.eval(script.text, keys, args);
+    });
+    wasReady = true;
+    return answer;
+  };
+}
+
+/** A list as a script answers it, whatever a client makes of its numbers and texts. */
+export function texts(answer: unknown): readonly string[] {
+  return (answer as readonly unknown[]).map(String);
+}
+
+/** The options every function here takes, checked. */
+export function openRunner(
+  of: string,
+  options: { readonly client: unknown; readonly prefix?: string | undefined },
+): { readonly run: RunScript; readonly prefix: string } {
+  const check = new OptionCheck(of);
+  check.known(options, ['client', 'prefix']);
+  const { client, prefix = 'holdfast:' } = options;
+  const link = findLink(client);
+  if (link === undefined) check.refuse('client', client, 'pass a client of ioredis or node-redis');
+  // A brace would end up in front of ours, and say to a cluster where the key lies.
+  if (typeof prefix !== 'string' || /[{}]/.test(prefix)) check.refuse('prefix', prefix, 'pass a text without braces');
+  check.done();
+  return { run: scriptRunner(link as RedisLink), prefix };
+}
+
+function isNoScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT');
+}
+
+async function sha1(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-1', new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,210 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { getRequestListener } from '@hono/node-server';
+import express, { type Request as ExpressRequest, type Response as ExpressResponse } from 'express';
+import fastify, { type FastifyRequest } from 'fastify';
+import { type Context, Hono } from 'hono';
+import * as onExpress from '../../src/express/index.ts';
+import * as onFastify from '../../src/fastify/index.ts';
+import * as onHono from '../../src/hono/index.ts';
+import { type Idempotency, idempotent, type RouteOptions } from '../../src/idempotency/index.ts';
+
+/** What a handler answers, whatever the framework. */
+export interface Reply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+  /** Sent in pieces, each when it is there. */
+  readonly pieces?: () => AsyncIterable<Uint8Array>;
+}
+
+/** What a handler may do besides answering. */
+export interface Work<Tx> {
+  readonly path: string;
+  readonly method: string;
+  readonly body: unknown;
+  /** Answers inside a transaction; the handler answers nothing itself then. */
+  commit(work: (tx: Tx) => Promise<Reply>): Promise<undefined>;
+}
+
+/** The one handler of all routes of a server. */
+export type Handle<Tx> = (work: Work<Tx>) => Promise<Reply | undefined>;
+
+/** Options that mean the same in every framework. The person is what the header `x-person` says. */
+export type CommonOptions = Omit<RouteOptions<never>, 'person' | 'unknown' | 'compare'> & {
+  readonly unknown?: 'refuse' | 'rerun' | undefined;
+};
+
+/** A server on a port of its own. */
+interface Listening {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export interface Adapter {
+  readonly name: string;
+  serve<Tx>(idem: Idempotency<Tx>, options: CommonOptions, handle: Handle<Tx>): Promise<Listening>;
+}
+
+export const ADAPTERS: readonly Adapter[] = [
+  { name: 'Express', serve: serveExpress },
+  { name: 'Fastify', serve: serveFastify },
+  { name: 'Hono', serve: serveHono },
+  { name: 'a fetch handler', serve: serveFetch },
+];
+
+function personOfNode({ headers }: ExpressRequest | FastifyRequest): string {
+  return String(headers['x-person']);
+}
+
+function personOf({ headers }: Request): string {
+  return headers.get('x-person') ?? '';
+}
+
+async function serveExpress<Tx>(idem: Idempotency<Tx>, options: CommonOptions, handle: Handle<Tx>): Promise<Listening> {
+  const app = express();
+  app.use(express.json({ limit: '20mb' }), express.raw({ limit: '20mb' }));
+  const guard = onExpress.idempotent(idem, { ...options, person: (request: ExpressRequest) => personOfNode(request) });
+  app.all('/do/:what', guard, async (request: ExpressRequest, response: ExpressResponse) => {
+    const send = async ({ status, headers = {}, body, pieces }: Reply): Promise<void> => {
+      response.status(status).set(headers);
+      if (pieces !== undefined) Readable.from(pieces()).pipe(response);
+      else if (body === undefined) response.end();
+      else if (typeof body === 'string') response.send(body);
+      else response.send(Buffer.from(body));
+    };
+    const reply = await handle({
+      path: request.path,
+      method: request.method,
+      body: request.body,
+      commit: async (work) => {
+        await onExpress.runOf<Tx>(request).commit(async (tx) => send(await work(tx)));
+        return undefined;
+      },
+    });
+    if (reply !== undefined) await send(reply);
+  });
+  // Its own would print every error.
+  app.use((_error: unknown, _request: ExpressRequest, response: ExpressResponse, _next: () => void) => {
+    response.status(500).type('text').send('it failed');
+  });
+  return listening(createServer(app));
+}
+
+async function serveFastify<Tx>(idem: Idempotency<Tx>, options: CommonOptions, handle: Handle<Tx>): Promise<Listening> {
+  const app = fastify({ bodyLimit: 20_000_000, forceCloseConnections: true });
+  app.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body),
+  );
+  app.all(
+    '/do/:what',
+    {
+      preHandler: onFastify.idempotent(idem, {
+        ...options,
+        person: (request: FastifyRequest) => personOfNode(request),
+      }),
+    },
+    async (request, reply) => {
+      const send = ({ status, headers = {}, body, pieces }: Reply): void => {
+        void reply.code(status).headers(headers);
+        void reply.send(
+          pieces === undefined
+            ? typeof body === 'string'
+              ? body
+              : body && Buffer.from(body)
+            : Readable.from(pieces()),
+        );
+      };
+      const made = await handle({
+        path: request.url,
+        method: request.method,
+        body: request.body,
+        commit: async (work) => {
+          await onFastify.runOf<Tx>(request).commit(async (tx) => send(await work(tx)));
+          return undefined;
+        },
+      });
+      if (made !== undefined) send(made);
+      return reply;
+    },
+  );
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  return { url: urlOf(app.server), close: async () => app.close() };
+}
+
+async function serveHono<Tx>(idem: Idempotency<Tx>, options: CommonOptions, handle: Handle<Tx>): Promise<Listening> {
+  const app = new Hono();
+  app.all(
+    '/do/:what',
+    onHono.idempotent(idem, { ...options, person: ({ req }: Context) => personOf(req.raw) }),
+    async (context) => {
+      const work = await fetchWork<Tx>(context.req.raw, (tx) => onHono.runOf<Tx>(context).commit(tx));
+      const reply = await handle(work);
+      return reply === undefined ? work.committed() : toResponse(reply);
+    },
+  );
+  app.onError((_error, context) => context.text('it failed', 500));
+  return listening(nodeServer(app.fetch));
+}
+
+async function serveFetch<Tx>(idem: Idempotency<Tx>, options: CommonOptions, handle: Handle<Tx>): Promise<Listening> {
+  const guarded = idempotent(idem, { ...options, person: personOf }, async (request, run) => {
+    const work = await fetchWork<Tx>(request, async (made) => run.commit(made));
+    const reply = await handle(work);
+    return reply === undefined ? work.committed() : toResponse(reply);
+  });
+  return listening(nodeServer(guarded));
+}
+
+async function fetchWork<Tx>(
+  request: Request,
+  commit: (work: (tx: Tx) => Promise<Response>) => Promise<Response>,
+): Promise<Work<Tx> & { committed(): Response }> {
+  const isJson = request.headers.get('content-type')?.includes('json') === true;
+  let committed: Response | undefined;
+  return {
+    path: new URL(request.url).pathname,
+    method: request.method,
+    body: isJson ? await request.json() : new Uint8Array(await request.arrayBuffer()),
+    commit: async (work) => {
+      committed = await commit(async (tx) => toResponse(await work(tx)));
+      return undefined;
+    },
+    committed: () => committed ?? new Response(null, { status: 500 }),
+  };
+}
+
+function toResponse({ status, headers = {}, body, pieces }: Reply): Response {
+  const lines = Object.entries(headers).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).map((item): [string, string] => [name, item]),
+  );
+  const stream = pieces && (Readable.toWeb(Readable.from(pieces())) as ReadableStream<Uint8Array>);
+  return new Response(stream ?? body ?? null, { status, headers: lines });
+}
+
+async function listening(server: Server): Promise<Listening> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: urlOf(server),
+    close: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function urlOf(server: Server): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function nodeServer(handle: (request: Request) => Response | Promise<Response>): Server {
+  const listener = getRequestListener((request) => handle(request), {
+    errorHandler: () => new Response('it failed', { status: 500 }),
+  });
+  return createServer((request, response) => void listener(request, response));
+}

@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import { promisify } from 'node:util';
+import * as grpc from '@grpc/grpc-js';
+import { expect, onTestFinished, test } from 'vitest';
+import { clientInterceptor, runOf, serverInterceptor } from '../../src/grpc/index.ts';
+import { idempotency, memoryIdempotency } from '../../src/idempotency/index.ts';
+
+interface Order {
+  readonly item: string;
+}
+
+const json = {
+  serialize: (value: object): Buffer => Buffer.from(JSON.stringify(value)),
+  deserialize: (bytes: Buffer): object => JSON.parse(bytes.toString()) as object,
+};
+
+function method(path: string, stream = false): grpc.MethodDefinition<object, object> {
+  return {
+    path,
+    requestStream: false,
+    responseStream: stream,
+    requestSerialize: json.serialize,
+    requestDeserialize: json.deserialize,
+    responseSerialize: json.serialize,
+    responseDeserialize: json.deserialize,
+  };
+}
+
+const SERVICE = { place: method('/shop.Orders/Place'), list: method('/shop.Orders/List', true) };
+
+interface Shop {
+  call(item: string, key?: string | null, person?: string): Promise<{ reply: object; replayed: unknown }>;
+  count(): number;
+  open(): void;
+}
+
+async function shop(options: { readonly withKeys?: boolean } = {}): Promise<Shop> {
+  let n = 0;
+  let open = (): void => undefined;
+  const door = new Promise<void>((resolve) => (open = resolve));
+  const idem = idempotency({ service: 'shop', store: memoryIdempotency() });
+  const server = new grpc.Server({
+    interceptors: [
+      serverInterceptor(grpc, idem, { services: [SERVICE], person: (metadata) => String(metadata.get('person')[0]) }),
+    ],
+  });
+  server.addService(SERVICE, {
+    place: (call: grpc.ServerUnaryCall<Order, object>, done: grpc.sendUnaryData<object>) => {
+      const slowly = async (made: object): Promise<void> => {
+        await door;
+        done(null, made);
+      };
+      n++;
+      const { item } = call.request;
+      if (item === 'bad') return done({ code: grpc.status.NOT_FOUND, details: `no ${item} ${n}` });
+      if (item === 'throw') throw new Error('boom');
+      const reply = { item, n, child: runOf(call.metadata).childKey('card') };
+      if (item !== 'slow') return done(null, reply);
+      void slowly(reply);
+    },
+    list: (call: grpc.ServerWritableStream<object, object>) => {
+      call.write({ n });
+      call.end();
+    },
+  });
+  const port = await promisify(server.bindAsync.bind(server))('127.0.0.1:0', grpc.ServerCredentials.createInsecure());
+  const Client = grpc.makeGenericClientConstructor(SERVICE, 'Orders');
+  const interceptors = options.withKeys ? [clientInterceptor(grpc) as grpc.Interceptor] : [];
+  const client = new Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure(), { interceptors });
+  onTestFinished(() => {
+    client.close();
+    server.forceShutdown();
+  });
+  const call: Shop['call'] = async (item, key = randomUUID(), person = 'ada') =>
+    new Promise((resolve, reject) => {
+      const metadata = new grpc.Metadata();
+      metadata.set('person', person);
+      if (key !== null) metadata.set('idempotency-key', key);
+      let replayed: unknown;
+      const place = client['place'] as unknown as (
+        request: Order,
+        metadata: grpc.Metadata,
+        done: (error: unknown, reply: object) => void,
+      ) => grpc.ClientUnaryCall;
+      const sent = place.call(client, { item }, metadata, (error, reply) =>
+        error ? reject(error as Error) : resolve({ reply, replayed }),
+      );
+      sent.on('metadata', (got) => (replayed = got.get('idempotent-replayed')[0]));
+    });
+  return { call, count: () => n, open };
+}
+
+function problem(code: grpc.status, name: string): object {
+  return {
+    code,
+    metadata: expect.toSatisfy((metadata: grpc.Metadata) => metadata.get('idempotency-problem')[0] === name),
+  };
+}
+
+test('gRPC: a repetition gets the same message, and the method runs once [S1.1]', async () => {
+  const { call, count } = await shop();
+  const key = randomUUID();
+  const [first, second] = [await call('pen', key), await call('pen', key)];
+  expect(first.reply).toMatchObject({ item: 'pen', n: 1 });
+  expect(second).toEqual({ reply: first.reply, replayed: 'true' });
+  expect((await call('pen', key, 'bob')).reply).toMatchObject({ n: 2 });
+  expect(count()).toBe(2);
+});
+
+test('gRPC: missing and unusable keys and another message are refused [S1.1]', async () => {
+  const { call, count } = await shop();
+  await expect(call('pen', null)).rejects.toMatchObject(problem(grpc.status.INVALID_ARGUMENT, 'key-missing'));
+  await expect(call('pen', 'a,b')).rejects.toMatchObject(problem(grpc.status.INVALID_ARGUMENT, 'key-invalid'));
+  expect(count()).toBe(0);
+  await call('pen', 'k');
+  await expect(call('cup', 'k')).rejects.toMatchObject(problem(grpc.status.INVALID_ARGUMENT, 'mismatch'));
+  expect(count()).toBe(1);
+});
+
+test('gRPC: a repetition of one that runs is aborted, which clients may send again [S1.1]', async () => {
+  const { call, count, open } = await shop();
+  const first = call('slow', 'k');
+  await expect.poll(count).toBe(1);
+  await expect(call('slow', 'k')).rejects.toMatchObject(problem(grpc.status.ABORTED, 'in-flight'));
+  open();
+  expect((await first).reply).toMatchObject({ n: 1 });
+  expect((await call('slow', 'k')).replayed).toBe('true');
+  expect(count()).toBe(1);
+});
+
+test('gRPC: an error is answered again with its code and text, thrown ones too [S1.1]', async () => {
+  const { call, count } = await shop();
+  for (const time of [1, 2])
+    expect([time, await call('bad', 'k').catch((error: unknown) => error)]).toMatchObject([
+      time,
+      { code: grpc.status.NOT_FOUND, details: 'no bad 1' },
+    ]);
+  for (const time of [1, 2])
+    expect([time, await call('throw', 't').catch((error: unknown) => error)]).toMatchObject([
+      time,
+      { code: grpc.status.UNKNOWN },
+    ]);
+  expect(count()).toBe(2);
+});
+
+test('gRPC: the client interceptor gives each call a key, unless it brings one [S1.3]', async () => {
+  const { call, count } = await shop({ withKeys: true });
+  await call('pen', null);
+  await call('pen', null);
+  expect(count()).toBe(2);
+  await call('pen', 'k');
+  expect((await call('pen', 'k')).replayed).toBe('true');
+});
