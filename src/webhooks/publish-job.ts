@@ -1,0 +1,145 @@
+import { OptionCheck } from '../kernel/check-options.ts';
+import { HoldfastError } from '../kernel/error.ts';
+import { systemEffects } from '../system/effects.ts';
+
+/** A job to be sent. */
+export interface JobMessage {
+  /** The name that the receiver knows it by. */
+  readonly job: string;
+  /** What it is about: `reminder-42`. The same job about the same thing is sent once within the sender's window. */
+  readonly resourceId: string;
+  /** Where the receiver listens. */
+  readonly url: string;
+  /** JSON. */
+  readonly body: unknown;
+  /** Lets the same job about the same thing be sent once in each span of this many seconds, counted from 1970. Default: no spans. */
+  readonly bucketSeconds?: number | undefined;
+  /** How often to try again after the first time. Default 5. */
+  readonly retries?: number | undefined;
+  /** How long to wait before the first delivery, in seconds. */
+  readonly delaySeconds?: number | undefined;
+}
+
+/** What is used of the client of `@upstash/qstash`. */
+export interface QstashClientLike {
+  publishJSON(request: {
+    readonly url: string;
+    readonly body: unknown;
+    readonly deduplicationId: string;
+    readonly retries: number;
+    readonly retryDelay: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly delay?: number;
+  }): Promise<unknown>;
+}
+
+/** Plain HTTP. */
+export interface QstashEndpoint {
+  /** `https://qstash.upstash.io`, or a server of your own. */
+  readonly baseUrl: string;
+  readonly token: string;
+}
+
+/** The sender waits 10 s before the first repetition, and twice as long before each further one. */
+export const RETRY_DELAY = '10000 * pow(2, retried)';
+
+/** The sender keeps the deduplication id to itself; this header of ours carries it to the receiver, for its spans. */
+export const FORWARDED_DEDUP_ID = 'holdfast-deduplication-id';
+
+const RETRIES = 5;
+
+/** The name under which the sender drops repetitions: `<job>:<resourceId>`, with the number of the time span when there is one. */
+export function deduplicationId(
+  message: Pick<JobMessage, 'job' | 'resourceId' | 'bucketSeconds'>,
+  nowMs: number,
+): string {
+  const id = `${message.job}:${message.resourceId}`;
+  const { bucketSeconds } = message;
+  return bucketSeconds === undefined ? id : `${id}:${Math.floor(nowMs / 1_000 / bucketSeconds)}`;
+}
+
+/**
+ * Sends a job that `receive` understands: the same job about the same thing is dropped by the sender, and it is tried six times in
+ * all. Answers the id of the message. Through a client of `@upstash/qstash` as it is, or by plain HTTP.
+ */
+export async function publishJob(
+  to: QstashClientLike | QstashEndpoint,
+  message: JobMessage,
+  nowMs: number = systemEffects.now().wallMs,
+): Promise<{ readonly messageId: string; readonly deduplicated: boolean }> {
+  checkMessage(message);
+  const { url, body, retries = RETRIES, delaySeconds } = message;
+  const dedupId = deduplicationId(message, nowMs);
+  if ('publishJSON' in to) {
+    const delay = delaySeconds === undefined ? {} : { delay: delaySeconds };
+    const headers = { [FORWARDED_DEDUP_ID]: dedupId };
+    return readAnswer(
+      await to.publishJSON({
+        url,
+        body,
+        deduplicationId: dedupId,
+        retries,
+        retryDelay: RETRY_DELAY,
+        headers,
+        ...delay,
+      }),
+    );
+  }
+  return publishByHttp(to, { url, body, dedupId, retries, delaySeconds });
+}
+
+async function publishByHttp(
+  { baseUrl, token }: QstashEndpoint,
+  message: {
+    readonly url: string;
+    readonly body: unknown;
+    readonly dedupId: string;
+    readonly retries: number;
+    readonly delaySeconds: number | undefined;
+  },
+): Promise<{ readonly messageId: string; readonly deduplicated: boolean }> {
+  const headers: Record<string, string> = {
+    Authorization: `Bearer ${token}`,
+    'Content-Type': 'application/json',
+    'Upstash-Method': 'POST',
+    'Upstash-Deduplication-Id': message.dedupId,
+    [`Upstash-Forward-${FORWARDED_DEDUP_ID}`]: message.dedupId,
+    'Upstash-Retries': String(message.retries),
+    'Upstash-Retry-Delay': RETRY_DELAY,
+  };
+  if (message.delaySeconds !== undefined) headers['Upstash-Delay'] = `${message.delaySeconds}s`;
+  const address = `${baseUrl.replace(/\/+$/, '')}/v2/publish/${message.url}`;
+  const response = await fetch(address, { method: 'POST', headers, body: JSON.stringify(message.body) });
+  if (!response.ok) throw new HoldfastError('JOB_NOT_PUBLISHED', { status: response.status });
+  return readAnswer(await response.json());
+}
+
+function readAnswer(answer: unknown): { readonly messageId: string; readonly deduplicated: boolean } {
+  const { messageId, deduplicated } = answer as { messageId?: unknown; deduplicated?: unknown };
+  return { messageId: typeof messageId === 'string' ? messageId : '', deduplicated: deduplicated === true };
+}
+
+function checkMessage(message: JobMessage): void {
+  const check = new OptionCheck('publishJob()');
+  for (const name of ['job', 'resourceId'] as const) {
+    // It becomes a part of a header.
+    if (typeof message[name] !== 'string' || !/^[\x21-\x7e]+$/.test(message[name]))
+      check.refuse(name, message[name], 'name it: visible ASCII without spaces');
+  }
+  // A path with dots is resolved through the whole address on its way, and would reach other routes of the sender.
+  if (!isPlainAddress(message.url))
+    check.refuse('url', message.url, 'pass a full http or https address without dot segments');
+  if (message.bucketSeconds !== undefined)
+    check.number('bucketSeconds', message.bucketSeconds, { min: 1, write: 'write seconds from 1' });
+  if (message.delaySeconds !== undefined)
+    check.number('delaySeconds', message.delaySeconds, { min: 0, write: 'write seconds from 0' });
+  if (message.retries !== undefined)
+    check.number('retries', message.retries, { min: 0, integer: true, write: 'write a whole number' });
+  check.done();
+}
+
+function isPlainAddress(url: unknown): boolean {
+  // A backslash is read as a slash, and tabs and line ends are dropped, when the whole address is.
+  if (typeof url !== 'string' || !/^https?:\/\/[\x21-\x5b\x5d-\x7e]+$/i.test(url)) return false;
+  return !/\/(\.|%2e){1,2}(\/|$|\?|#)/i.test(url) && URL.canParse(url);
+}

@@ -1,0 +1,81 @@
+import { OptionCheck } from '../kernel/check-options.ts';
+import type { Effects } from '../kernel/effects.ts';
+import type { Logger } from '../kernel/log.ts';
+import { readBytes } from '../idempotency/http/fetch-request.ts';
+import type { Idempotency } from '../idempotency/idempotency.ts';
+import { systemEffects } from '../system/effects.ts';
+import { Delivery } from './delivery.ts';
+import { checkedJob, type Job, type JobOptions, type JobRun } from './job.ts';
+import { jobAnswer, type JobOutcome } from './job-answer.ts';
+import { reportDelivery } from './report-delivery.ts';
+import type { SignatureScheme } from './verdict.ts';
+
+/** What `signedJobs` takes. */
+export interface SignedJobsOptions<Tx> {
+  /** Where it is remembered what was done. With `postgresIdempotency`, effects and marks are committed together. */
+  readonly idempotency: Idempotency<Tx>;
+  /** How the sender signs: `qstash({ … })` or `standardWebhooks({ … })`. */
+  readonly scheme: SignatureScheme;
+  /** Is told of deliveries that failed for good. Default: nobody. */
+  readonly logger?: Logger | undefined;
+  /** Clock, timers and chance; for tests. */
+  readonly effects?: Effects | undefined;
+}
+
+/** Does the job. What it throws is classified: what can never work is not sent again. */
+export type JobHandler<Payload, Tx> = (payload: Payload, run: JobRun<Tx>) => Promise<void> | void;
+
+/** A handler of the Fetch standard; what frameworks pass besides the request is ignored. */
+export type ReceiveRequest = (request: Request, ...rest: readonly unknown[]) => Promise<Response>;
+
+/** Makes a request handler of a job. */
+export type Receive<Tx> = <Payload = unknown>(
+  job: JobOptions<Payload> | string,
+  handler: JobHandler<Payload, Tx>,
+) => ReceiveRequest;
+
+/**
+ * Receives jobs that a sender signs and sends again until they are done: `const receive = signedJobs({ idempotency, scheme })`, then
+ * `export const POST = receive('send-reminder', handler)`. A request is read up to its limit, then its signature is checked on
+ * the bytes, then its message id, then its business key; only then does the handler run. Each effect happens once, whatever is sent
+ * twice; while no store answers, nothing is done (503).
+ */
+export function signedJobs<Tx>(options: SignedJobsOptions<Tx>): Receive<Tx> {
+  checkSignedJobsOptions(options);
+  const { idempotency, scheme, logger, effects = systemEffects } = options;
+  return (jobOptions, handler) => {
+    const job = checkedJob(jobOptions);
+    return async (request) => {
+      const delivery = new Delivery(idempotency, job, handler);
+      const outcome = await deliver(delivery, job, scheme, request, effects);
+      reportDelivery(job, scheme.name, delivery.verified, outcome, logger);
+      return jobAnswer(outcome, scheme);
+    };
+  };
+}
+
+async function deliver<Payload, Tx>(
+  delivery: Delivery<Payload, Tx>,
+  job: Job<Payload>,
+  scheme: SignatureScheme,
+  request: Request,
+  effects: Effects,
+): Promise<JobOutcome> {
+  const body = await readBytes(request, job.maxBodyBytes);
+  if (body === undefined) return { kind: 'final', problem: `the body is larger than ${job.maxBodyBytes} bytes` };
+  const verdict = await scheme.verify(request.headers, body, effects.now().wallMs);
+  if (verdict.kind === 'refused') return verdict;
+  return delivery.run(verdict.verified, body);
+}
+
+function checkSignedJobsOptions<Tx>(options: SignedJobsOptions<Tx>): void {
+  const check = new OptionCheck('signedJobs()');
+  if (check.object('options', options, 'pass { idempotency, scheme }')) {
+    check.known(options, ['idempotency', 'scheme', 'logger', 'effects']);
+    if (typeof options.idempotency?.enter !== 'function')
+      check.refuse('idempotency', options.idempotency, 'pass idempotency({ service, store })');
+    if (typeof options.scheme?.verify !== 'function')
+      check.refuse('scheme', options.scheme, 'pass qstash({ … }) or standardWebhooks({ … })');
+  }
+  check.done();
+}
