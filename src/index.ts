@@ -19,7 +19,15 @@ export { event, type EventDefinition, type EventOptions, type HandledEvent } fro
 export { outgoing, type Outgoing, type Sender, type Sending, type SendOptions } from './outbox/sending.ts';
 export type { NewMessage, OutboxStore, SendResult } from './outbox/outbox-store.ts';
 
-export type { Handle, HandlerContext, HandlerOptions, OnDead, Project } from './relay/handler.ts';
+export type {
+  BatchItem,
+  Handle,
+  HandlerContext,
+  HandlerOptions,
+  OnDead,
+  Project,
+  ProjectAll,
+} from './relay/handler.ts';
 export type { RefusedReason, RelayEvent, RelayObserver } from './relay/relay-event.ts';
 export type {
   CommitOutcome,

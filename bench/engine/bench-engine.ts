@@ -4,12 +4,13 @@ import { findBenchServer } from './bench-database.ts';
 import { renderTable, type Bench, type Finding } from './finding.ts';
 import { backlog } from './measure-backlog.ts';
 import { blockedKey, heldTransaction } from './measure-disturbed.ts';
-import { bulkSend, drainEffect, drainNothing } from './measure-drain.ts';
+import { bulkSend, drainEffect, drainEffects, drainNothing } from './measure-drain.ts';
 import { singleSend, wakeUp } from './measure-send.ts';
 
 const MEASURES: Readonly<Record<string, (bench: Bench) => Promise<Finding[]>>> = {
   drain: drainNothing,
   effect: drainEffect,
+  effects: drainEffects,
   'bulk-send': bulkSend,
   send: singleSend,
   'wake-up': wakeUp,

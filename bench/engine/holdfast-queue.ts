@@ -2,12 +2,23 @@ import { event, holdfast, outgoing, type EventDefinition } from 'holdfast';
 import { migrate, postgres } from 'holdfast/postgres';
 import { Client, type Pool, type PoolClient } from 'pg';
 import { poolOn, type BenchDatabase } from './bench-database.ts';
-import { EFFECT_INSERT, inBulks, StartCounter, untilTrue, type Order, type Queue, type Work } from './queue.ts';
+import {
+  EFFECT_INSERT,
+  effectLists,
+  EFFECTS_INSERT,
+  inBulks,
+  StartCounter,
+  untilTrue,
+  type Order,
+  type Queue,
+  type Work,
+} from './queue.ts';
 
 /** The events the bench sends, keyed: order is kept within each key. */
 export const EVENTS: Readonly<Record<Work, EventDefinition<Order>>> = {
   nothing: event<Order>('order.placed', { key: (order) => order.orderId }),
   effect: event<Order>('order.paid', { key: (order) => order.orderId }),
+  effects: event<Order>('order.listed', { key: (order) => order.orderId }),
 };
 
 type Relay = ReturnType<typeof relayOn>;
@@ -17,12 +28,17 @@ export function relayOn(pool: Pool) {
   return holdfast({ service: 'bench', store: postgres({ pool }) });
 }
 
-/** Registers one handler for each kind of work; both tell `onStart` first. */
+/** Registers one handler for each kind of work; all tell `onStart` first. */
 export function handleOrders(relay: Relay, onStart: (order: Order) => void): void {
   relay.on(EVENTS.nothing, 'ship', (order) => onStart(order));
   relay.project(EVENTS.effect, 'book', async (order, tx: PoolClient) => {
     onStart(order);
     await tx.query(EFFECT_INSERT, [order.orderId, order.total]);
+  });
+  relay.projectAll(EVENTS.effects, 'list', async (batch, tx: PoolClient) => {
+    const orders = batch.map(({ payload }) => payload);
+    for (const order of orders) onStart(order);
+    await tx.query(EFFECTS_INSERT, effectLists(orders));
   });
 }
 

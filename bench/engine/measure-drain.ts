@@ -25,6 +25,13 @@ export async function drainEffect(bench: Bench): Promise<Finding[]> {
   return [finding(`drain of ${count} with an effect`, rates, peers(rates), 2)];
 }
 
+/** The same with one insert for as many messages as the queue hands out at once. */
+export async function drainEffects(bench: Bench): Promise<Finding[]> {
+  const count = bench.isQuick ? 5_000 : 60_000;
+  const rates = await compete(bench, fillThenDrain('effects', count), [holdfastQueue, graphileQueue, pgBossQueue]);
+  return [finding(`drain of ${count} with an effect, in batches`, rates, peers(rates), 2)];
+}
+
 /** Storing messages in bulks of 1,000. */
 export async function bulkSend(bench: Bench): Promise<Finding[]> {
   const count = bench.isQuick ? 10_000 : 100_000;

@@ -1,6 +1,6 @@
 import { PgBoss } from 'pg-boss';
 import { poolOn, type BenchDatabase } from './bench-database.ts';
-import { EFFECT_INSERT, inBulks, type Order, type Queue } from './queue.ts';
+import { EFFECT_INSERT, effectLists, EFFECTS_INSERT, inBulks, type Order, type Queue } from './queue.ts';
 
 const NAME = 'order';
 const BATCH = 500;
@@ -40,6 +40,7 @@ export async function pgBossQueue(database: BenchDatabase): Promise<Queue> {
           if (jobs.length === 0) return;
           if (firstMs === 0) firstMs = performance.now();
           if (work === 'effect') await effects(jobs);
+          if (work === 'effects') await pool.query(EFFECTS_INSERT, effectLists(jobs.map(({ data }) => data)));
           await boss.complete(
             NAME,
             jobs.map(({ id }) => id),

@@ -1,5 +1,5 @@
-/** What a handler does with each message: nothing, or one insert of a row. */
-export type Work = 'nothing' | 'effect';
+/** What a handler does: nothing, one insert for each message, or one insert for as many messages as it is given at once. */
+export type Work = 'nothing' | 'effect' | 'effects';
 
 /** What is stored for each message, about a hundred bytes as JSON. */
 export interface Order {
@@ -11,6 +11,14 @@ export interface Order {
 
 /** The insert that a handler does where it does one. */
 export const EFFECT_INSERT = 'insert into effect (message, total) values ($1, $2)';
+
+/** The same for many messages. */
+export const EFFECTS_INSERT = 'insert into effect (message, total) select * from unnest($1::text[], $2::int[])';
+
+/** The parameters of `EFFECTS_INSERT`. */
+export function effectLists(batch: readonly Order[]): [messages: string[], totals: number[]] {
+  return [batch.map(({ orderId }) => orderId), batch.map(({ total }) => total)];
+}
 
 /** How many messages each bulk statement carries, for all contestants. */
 export const BULK = 1_000;

@@ -1,8 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { readJson } from '../local-page/read-json.ts';
+import { answerRoute, type HttpExchange, type Route, sendJson, sendProblem, targetOf } from '../local-page/routes.ts';
 import { checkQuestion, isId } from './client-input.ts';
 import type { Conversations } from './conversations.ts';
 import { sendTurnAsLines } from './http-lines.ts';
-import { readJson } from './read-json.ts';
 import { findStaticFile } from './static-files.ts';
 
 /** What the page's provider panel reads and changes. */
@@ -13,22 +14,14 @@ export interface Controls {
   change(fields: unknown): string | undefined;
 }
 
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+interface Exchange extends HttpExchange {
   readonly conversations: Conversations;
   readonly controls: Controls;
 }
 
-interface Route {
-  readonly method: 'GET' | 'POST' | 'PUT';
-  readonly path: RegExp;
-  readonly answer: (exchange: Exchange, id: string) => Promise<void> | void;
-}
-
 const MAX_BODY_BYTES = 64 * 1024;
 
-const ROUTES: readonly Route[] = [
+const ROUTES: readonly Route<Exchange>[] = [
   { method: 'POST', path: /^\/turns$/, answer: startTurn },
   { method: 'GET', path: /^\/turns\/([\w-]+)$/, answer: followTurn },
   { method: 'POST', path: /^\/turns\/([\w-]+)\/cancel$/, answer: cancelTurn },
@@ -38,26 +31,8 @@ const ROUTES: readonly Route[] = [
 ];
 
 /** Answers one HTTP request: a route of the chat, else a file of the page, else 404. */
-export async function answerHttp(exchange: Exchange): Promise<void> {
-  const { request, response } = exchange;
-  if (!isOwnHost(request.headers.host)) {
-    // A foreign name that was made to lead here must not let its page read the chat (DNS rebinding).
-    return sendProblem(response, 421, 'this chat answers to localhost, 127.0.0.1 and [::1] only');
-  }
-  const url = parseTarget(request);
-  if (url === undefined) return sendProblem(response, 400, 'the request target is not a path');
-  const path = url.pathname;
-  const here = ROUTES.filter((route) => route.path.test(path));
-  const route = here.find(({ method }) => method === request.method);
-  if (route) return route.answer(exchange, route.path.exec(path)?.[1] ?? '');
-  if (here.length > 0) {
-    response.setHeader('allow', here.map(({ method }) => method).join(', '));
-    return sendProblem(response, 405, `${path} takes ${here.map(({ method }) => method).join(' and ')} only`);
-  }
-  const file = request.method === 'GET' || request.method === 'HEAD' ? await findStaticFile(path) : undefined;
-  if (file === undefined) return sendProblem(response, 404, `there is nothing at ${request.method} ${path}`);
-  response.writeHead(200, { ...file.headers, 'content-length': file.bytes.length });
-  response.end(request.method === 'HEAD' ? undefined : file.bytes);
+export function answerHttp(exchange: Exchange): Promise<void> {
+  return answerRoute(exchange, ROUTES, findStaticFile);
 }
 
 async function startTurn({ request, response, conversations }: Exchange): Promise<void> {
@@ -118,29 +93,5 @@ function readControls({ request, response, controls }: Exchange): void {
 
 /** The conversation that `?conversation=` names. */
 function conversationOf(request: IncomingMessage): string | undefined {
-  return parseTarget(request)?.searchParams.get('conversation') ?? undefined;
-}
-
-/** Where the request goes; `undefined` for a target that is no address, such as `//`. */
-function parseTarget({ url = '/' }: IncomingMessage): URL | undefined {
-  return URL.parse(url, 'http://localhost') ?? undefined;
-}
-
-/** True for a name that only this machine itself goes by. */
-export function isOwnHost(host: string | undefined): boolean {
-  return /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i.test(host ?? '');
-}
-
-function sendJson(response: ServerResponse, status: number, value: object): void {
-  response.writeHead(status, {
-    'content-type': 'application/json; charset=utf-8',
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-  });
-  response.end(JSON.stringify(value));
-}
-
-/** Answers with what is wrong and what to do about it. */
-export function sendProblem(response: ServerResponse, status: number, message: string): void {
-  sendJson(response, status, { error: { message } });
+  return targetOf(request)?.searchParams.get('conversation') ?? undefined;
 }

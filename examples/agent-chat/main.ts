@@ -1,4 +1,4 @@
-import { PortError, startOnPort } from './free-port.ts';
+import { PortError, startOnPort } from '../local-page/free-port.ts';
 import { startProvider } from './provider.ts';
 import { type ChatServer, startChatServer } from './server.ts';
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readJson } from './read-json.ts';
+import { readJson } from '../local-page/read-json.ts';
 
 /** How the provider fails. The last two are never retried: one has shown text already, the other would fail again. */
 export const FAULTS = ['overloaded', 'cut', 'error-event', 'cut-mid-reply', 'unauthorized'] as const;

@@ -1,9 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { envelope, retryStrategy, type RetryStrategy } from 'holdfast';
+import { sendProblem } from '../local-page/routes.ts';
 import { checkControls } from './client-input.ts';
 import { Conversations } from './conversations.ts';
-import { answerHttp, type Controls, sendProblem } from './http-routes.ts';
+import { answerHttp, type Controls } from './http-routes.ts';
 import { OWN_WORDS, type Provider } from './provider.ts';
 import { serveSockets } from './sockets.ts';
 import { policyAtSpeed } from './wait-policy.ts';

@@ -1,9 +1,9 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { isOwnHost } from '../local-page/routes.ts';
 import { checkQuestion, isId } from './client-input.ts';
 import type { Conversations } from './conversations.ts';
-import { isOwnHost } from './http-routes.ts';
 import type { Turn } from './live-turn.ts';
 
 const PING_EVERY_MS = 30_000;

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { alertOnDead, sentryAlerts } from 'holdfast/telemetry';
+import type { Pool } from 'pg';
 import { registerHandlers } from './handlers.ts';
 import { issueInvoice } from './issue-invoice.ts';
 import { printedSentry } from './printed-sentry.ts';
@@ -30,21 +31,35 @@ if (values.help || !['prepare', 'worker', 'send'].includes(command ?? '') || !(g
   process.exit(values.help ? 0 : 1);
 }
 
-const pool = openPool();
-if (command === 'prepare') {
-  await prepare(pool);
-  console.log('Ready.');
-} else if (command === 'send') {
-  const { invoice: invoiceId, 'tax-code': taxCode, customer: customerId = invoiceId } = values;
-  const order = { invoiceId, customerId, netCents: 10_000, taxCode };
-  console.log(await issueInvoice(pool, billing(pool, generation), order));
-} else {
-  await work();
+try {
+  const pool = openPool();
+  try {
+    await run(pool);
+  } finally {
+    await pool.end();
+  }
+} catch (error) {
+  const { code = '', message } = error as Error & { readonly code?: string };
+  const isUnprepared = code === '42P01' || code === 'SCHEMA_TOO_OLD';
+  console.error(isUnprepared ? 'The tables are missing; run node examples/event-substrate/main.ts prepare.' : message);
+  process.exitCode = 1;
 }
-await pool.end();
+
+async function run(pool: Pool): Promise<void> {
+  if (command === 'prepare') {
+    await prepare(pool);
+    console.log('Ready.');
+  } else if (command === 'send') {
+    const { invoice: invoiceId, 'tax-code': taxCode, customer: customerId = invoiceId } = values;
+    const invoice = { invoiceId, customerId, netCents: 10_000, taxCode };
+    console.log(await issueInvoice(pool, billing(pool, generation), invoice));
+  } else {
+    await work(pool);
+  }
+}
 
 /** Handles events until it is told to stop. */
-async function work(): Promise<void> {
+async function work(pool: Pool): Promise<void> {
   const hf = billing(pool, generation);
   registerHandlers(hf, generation);
   const running = await hf.start({

@@ -16,7 +16,8 @@ const TABLES = `
 /** The database that DATABASE_URL names. */
 export function openPool(): Pool {
   const connectionString = process.env['DATABASE_URL'];
-  if (!connectionString) throw new Error('set DATABASE_URL to the address of a PostgreSQL');
+  if (!connectionString)
+    throw new Error('set DATABASE_URL, for example to postgres://user:password@localhost:5432/app');
   const pool = new Pool({ connectionString });
   pool.on('error', (error) => console.error(`A connection to the database was lost: ${error.message}`));
   return pool;

@@ -1,14 +1,15 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { fileURLToPath } from 'node:url';
 import type { Holdfast } from 'holdfast';
 import type { postgresOperator } from 'holdfast/postgres';
 import type { RelayMetrics } from 'holdfast/telemetry';
 import type { Pool, PoolClient } from 'pg';
-import { readJson } from '../agent-chat/read-json.ts';
+import { readJson } from '../local-page/read-json.ts';
+import { answerRoute, type HttpExchange, type Route, sendJson, sendProblem } from '../local-page/routes.ts';
+import { staticFiles } from '../local-page/static-files.ts';
 import type { LiveState } from './live-state.ts';
 import { type Checked, checkOrder, checkRate, checkReason } from './order-input.ts';
 import { placeOrder } from './place-order.ts';
 import type { ShopReader } from './shop-state.ts';
-import { findStaticFile } from './static-files.ts';
 
 /** What the routes work with. */
 export interface Shop {
@@ -20,20 +21,11 @@ export interface Shop {
   readonly metrics: Pick<RelayMetrics, 'listener'>;
 }
 
-interface Exchange extends Shop {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
-
-interface Route {
-  readonly method: 'GET' | 'POST' | 'PUT';
-  readonly path: RegExp;
-  readonly answer: (exchange: Exchange, name: string) => Promise<void> | void;
-}
+type Exchange = Shop & HttpExchange;
 
 const MAX_BODY_BYTES = 16 * 1024;
 
-const ROUTES: readonly Route[] = [
+const ROUTES: readonly Route<Exchange>[] = [
   { method: 'POST', path: /^\/orders$/, answer: postOrder },
   { method: 'GET', path: /^\/orders$/, answer: getOrders },
   { method: 'GET', path: /^\/live$/, answer: ({ live, response }) => live.follow(response) },
@@ -49,26 +41,11 @@ const ROUTES: readonly Route[] = [
   },
 ];
 
+const findStaticFile = staticFiles(fileURLToPath(new URL('page/', import.meta.url)));
+
 /** Answers one HTTP request: a route of the shop, else a file of the page, else 404. */
-export async function answerHttp(exchange: Exchange): Promise<void> {
-  const { request, response } = exchange;
-  if (!isOwnHost(request.headers.host)) {
-    // A foreign name that was made to lead here must not let its page act for the user (DNS rebinding).
-    return sendProblem(response, 421, 'this shop answers to localhost, 127.0.0.1 and [::1] only');
-  }
-  const path = URL.parse(request.url ?? '/', 'http://localhost')?.pathname;
-  if (path === undefined) return sendProblem(response, 400, 'the request target is not a path');
-  const here = ROUTES.filter((route) => route.path.test(path));
-  const route = here.find(({ method }) => method === request.method);
-  if (route) return route.answer(exchange, nameIn(route.path.exec(path)?.[1]));
-  if (here.length > 0) {
-    response.setHeader('allow', here.map(({ method }) => method).join(', '));
-    return sendProblem(response, 405, `${path} takes ${here.map(({ method }) => method).join(' and ')} only`);
-  }
-  const file = request.method === 'GET' || request.method === 'HEAD' ? await findStaticFile(path) : undefined;
-  if (file === undefined) return sendProblem(response, 404, `there is nothing at ${request.method} ${path}`);
-  response.writeHead(200, { ...file.headers, 'content-length': file.bytes.length });
-  response.end(request.method === 'HEAD' ? undefined : file.bytes);
+export function answerHttp(exchange: Exchange): Promise<void> {
+  return answerRoute(exchange, ROUTES, findStaticFile);
 }
 
 async function postOrder(exchange: Exchange): Promise<void> {
@@ -149,32 +126,4 @@ async function readBody<T>(
   if (checked.ok) return checked.value;
   sendProblem(response, 400, checked.problem);
   return undefined;
-}
-
-/** The name in a path, as it was before it was written into one. */
-function nameIn(text = ''): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
-/** True for a name that only this machine itself goes by. */
-function isOwnHost(host: string | undefined): boolean {
-  return /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i.test(host ?? '');
-}
-
-function sendJson(response: ServerResponse, status: number, value: object): void {
-  response.writeHead(status, {
-    'content-type': 'application/json; charset=utf-8',
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-  });
-  response.end(JSON.stringify(value));
-}
-
-/** Answers with what is wrong and what to do about it. */
-export function sendProblem(response: ServerResponse, status: number, message: string): void {
-  sendJson(response, status, { error: { message } });
 }

@@ -1,7 +1,7 @@
 import { relative, resolve } from 'node:path';
 import { isHoldfastError } from 'holdfast';
 import { embeddedPostgres, type EmbeddedPostgres } from 'holdfast/embedded';
-import { PortError, startOnPort } from '../agent-chat/free-port.ts';
+import { PortError, startOnPort } from '../local-page/free-port.ts';
 import { type OrderService, startOrderService } from './order-service.ts';
 
 const FIRST_PORT = 3_000;

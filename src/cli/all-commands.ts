@@ -1,4 +1,5 @@
 import type { Command } from './command.ts';
+import { audit } from './commands/audit.ts';
 import { doctor } from './commands/doctor.ts';
 import { dlqDiscard } from './commands/dlq-discard.ts';
 import { dlqEdit } from './commands/dlq-edit.ts';
@@ -10,6 +11,7 @@ import { eventsReplay } from './commands/events-replay.ts';
 import { handlers } from './commands/handlers.ts';
 import { keys } from './commands/keys.ts';
 import { migrate } from './commands/migrate.ts';
+import { outboxCancel } from './commands/outbox-cancel.ts';
 import { outboxStats } from './commands/outbox-stats.ts';
 import { pause, resume } from './commands/pause.ts';
 import { relay } from './commands/relay.ts';
@@ -19,6 +21,7 @@ import { why } from './commands/why.ts';
 export const COMMANDS: readonly Command[] = [
   migrate,
   outboxStats,
+  outboxCancel,
   dlqPeek,
   dlqList,
   dlqShow,
@@ -31,6 +34,7 @@ export const COMMANDS: readonly Command[] = [
   handlers,
   pause,
   resume,
+  audit,
   relay,
   doctor,
 ];

@@ -33,7 +33,8 @@ export function readFilter({ io, options }: Pick<Invocation, 'io' | 'options'>):
   };
 }
 
-function sinceOf(text: string | undefined, nowMs: number): Date | undefined {
+/** The time that `--since` means: so long ago, or a date. */
+export function sinceOf(text: string | undefined, nowMs: number): Date | undefined {
   if (text === undefined) return undefined;
   const ago = parseDuration(text);
   const at = ago === undefined ? Date.parse(text) : nowMs - ago;
@@ -42,7 +43,8 @@ function sinceOf(text: string | undefined, nowMs: number): Date | undefined {
       `--since is ${JSON.stringify(text)}; write a time such as 15m or 2h, or a date such as 2026-01-31T12:00Z`,
     );
   }
-  return new Date(at);
+  // Nothing of ours is older, and the database knows no year -270,000.
+  return new Date(Math.max(0, at));
 }
 
 /** How many are asked for at once. */

@@ -41,6 +41,24 @@ describe('a problem', () => {
     expect(say(inModule)).toContain('start() cannot work as written: lockTimeoutMs is 0');
   });
 
+  test('with a reason or an actor is told by the name it has on the command line', () => {
+    const wrong = { option: 'by.reason', found: 'undefined', write: 'write why' };
+    expect(say(new HoldfastError('INVALID_OPTIONS', { of: 'cancel()', problems: [wrong] }))).toBe(
+      '--reason is undefined; write why',
+    );
+  });
+
+  test('of a schema that is missing or old says where it looked and how to migrate', () => {
+    const missing = new HoldfastError('SCHEMA_TOO_OLD', { schema: '"other"', found: 0, needed: 2 });
+    expect(say(missing, 'other')).toBe(
+      'the database at db.internal:5433/app as ann has no schema "other" of ours; run holdfast migrate --schema other, or name the right one with --url and --schema',
+    );
+    const inModule = describeProblem(missing, { target: undefined, schema: 'holdfast' });
+    expect(inModule).toBe('the database has no schema "other" of ours; run holdfast migrate --schema other');
+    const old = new HoldfastError('SCHEMA_TOO_OLD', { schema: '"holdfast"', found: 1, needed: 2 });
+    expect(say(old)).toBe('the schema "holdfast" is at version 1 and this release needs 2; run holdfast migrate');
+  });
+
   test('of ours or of the command line says what it says', () => {
     expect(say(new HoldfastError('SCHEMA_TOO_NEW', { found: 9, known: 1 }))).toContain('is at version 9');
     expect(say(new CliError('nothing was changed'))).toBe('nothing was changed');

@@ -1,5 +1,6 @@
 import type { OptionProblem } from '../kernel/check-options.ts';
 import { type HoldfastError, isHoldfastError } from '../kernel/error.ts';
+import { DEFAULT_SCHEMA } from '../postgres/schema-name.ts';
 import { CliError } from './cli-error.ts';
 import { addressOf, type DatabaseTarget, withoutSecrets } from './database-target.ts';
 
@@ -22,6 +23,7 @@ function sentenceOf(error: unknown, { target, schema }: ProblemPlace): string {
   const known = code === undefined ? undefined : KNOWN[code]?.(at, schema, messageOf(error));
   if (known !== undefined) return known;
   if (isWrongOption(error)) return error.details.problems.map(describeOption).join(' · ');
+  if (isHoldfastError(error, 'SCHEMA_TOO_OLD')) return describeOldSchema(error.details, target);
   if (isHoldfastError(error)) return error.message;
   if (/timeout|timed out/i.test(messageOf(error)) && target !== undefined) {
     return `${at} did not answer in time (${messageOf(error)}); see that it runs and can be reached from here`;
@@ -34,16 +36,31 @@ export function isWrongOption(error: unknown): error is HoldfastError<'INVALID_O
   return isHoldfastError(error, 'INVALID_OPTIONS') && error.details.of !== 'start()';
 }
 
-/** `lockTimeoutMs` is what the functions call `--lock-timeout`. */
+/** `lockTimeoutMs` is what the functions call `--lock-timeout`, and `by.reason` what they call `--reason`. */
 function describeOption({ option, found, write }: OptionProblem): string {
-  const name = option.replace(/Ms$/, '').replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const name = option.replace(/^by\.|Ms$/g, '').replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   return `--${name} is ${found}; ${write}`;
+}
+
+function describeOldSchema(
+  { schema: quoted, found, needed }: HoldfastError<'SCHEMA_TOO_OLD'>['details'],
+  target: DatabaseTarget | undefined,
+): string {
+  const next = `run holdfast migrate${optionFor(quoted.slice(1, -1))}`;
+  if (found > 0) return `the schema ${quoted} is at version ${found} and this release needs ${needed}; ${next}`;
+  // Without one the database was named in the user's module.
+  if (target === undefined) return `the database has no schema ${quoted} of ours; ${next}`;
+  return `the database at ${addressOf(target)} has no schema ${quoted} of ours; ${next}, or name the right one with --url and --schema`;
+}
+
+function optionFor(schema: string): string {
+  return schema === DEFAULT_SCHEMA ? '' : ` --schema ${schema}`;
 }
 
 type Advice = (at: string, schema: string, message: string) => string;
 
 const migrate: Advice = (_at, schema) =>
-  `the schema "${schema}" has no tables of ours, or old ones; run holdfast migrate${schema === 'holdfast' ? '' : ` --schema ${schema}`}`;
+  `the schema "${schema}" has no tables of ours, or old ones; run holdfast migrate${optionFor(schema)}`;
 const away: Advice = (at) => `${at} cannot be reached; see that it runs, or name another with --url`;
 const refused: Advice = (at, _schema, message) => `${at} refused us (${message}); see the user and the password`;
 const busy: Advice = () =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatAge, formatDuration, parseDuration } from './duration.ts';
+import { formatAge, formatDuration, parseDuration, writeDuration } from './duration.ts';
 
 describe('a duration on the command line', () => {
   test.each([
@@ -34,6 +34,21 @@ describe('a length of time for people', () => {
     [172_800_000, '2 days'],
   ])('%d ms is %s', (ms, text) => {
     expect(formatDuration(ms)).toBe(text);
+  });
+
+  test('is written as an option takes it', () => {
+    expect([10_000, 300_000, 604_800_000, 1_500, 90_000].map(writeDuration)).toEqual([
+      '10s',
+      '5m',
+      '7d',
+      '1500ms',
+      '90s',
+    ]);
+    fc.assert(
+      fc.property(fc.integer({ min: 1 }), (ms) => {
+        expect(parseDuration(writeDuration(ms))).toBe(ms);
+      }),
+    );
   });
 
   test('is said with its direction', () => {

@@ -9,6 +9,12 @@ export function parseDuration(text: string): number | undefined {
   return Math.round(total);
 }
 
+/** A length of time as options take it, in the largest unit that divides it: `10s`, `5m`, `7d`. */
+export function writeDuration(ms: number): string {
+  const [unit = 'ms', length = 1] = Object.entries(UNITS).findLast(([, one]) => ms % one === 0) ?? [];
+  return `${ms / length}${unit}`;
+}
+
 /** A length of time in words, in the largest unit that fits: `250 ms`, `12 s`, `3 min`, `5 h`, `2 days`. */
 export function formatDuration(ms: number): string {
   const length = Math.abs(ms);

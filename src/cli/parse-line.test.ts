@@ -38,6 +38,8 @@ function problemOf(act: () => unknown): string {
   throw new Error('nothing was refused');
 }
 
+const ID = '0199f2d6-7c1e-7b33-a4a8-2f1f0c9d5b11';
+
 describe('the command line', () => {
   test('takes options of the program before and after the command', () => {
     const { command, options, args } = parse('--json', '--schema', 'x', 'dlq:show', 'id-1', '--actor=ann');
@@ -72,6 +74,7 @@ describe('the command line', () => {
     [['dlq:replay', '--dry-run=no'], '--dry-run takes no value'],
     [['dlq:replay', '--limit', '5', '--limit', '6'], '--limit was given twice'],
     [['dlq:replay', 'extra'], 'dlq:replay does not take "extra": holdfast dlq:replay'],
+    [['dlq:replay', `${ID}:3`], `dlq:replay does not take "${ID}:3": did you mean --id ${ID}:3?`],
     [['dlq:show'], 'dlq:show needs more: holdfast dlq:show <id>'],
   ])('%j is refused', (argv, problem) => {
     expect(problemOf(() => parse(...argv))).toContain(problem);

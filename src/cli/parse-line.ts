@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { nearest } from '../kernel/check-options.ts';
+import { isBadId, parseDeliveryId } from '../operator/delivery-id.ts';
 import { usageError } from './cli-error.ts';
 import type { Command, OptionSpec } from './command.ts';
 import { OptionValues } from './option-values.ts';
@@ -105,12 +106,14 @@ function optionValue(token: Extract<Token, { kind: 'option' }>, spec: OptionSpec
   return value;
 }
 
-function checkArgs({ name, args }: Command, given: readonly string[]): void {
+function checkArgs({ name, args, options }: Command, given: readonly string[]): void {
   const { usage, min, max } = args ?? { usage: '', min: 0, max: 0 };
   const form = `holdfast ${name}${usage === '' ? '' : ` ${usage}`}`;
   if (given.length < min) throw usageError(`${name} needs more: ${form}`);
   const extra = given[max];
-  if (extra !== undefined) throw usageError(`${name} does not take ${JSON.stringify(extra)}: ${form}`);
+  if (extra === undefined) return;
+  const isId = options['id'] !== undefined && !isBadId(parseDeliveryId(extra));
+  throw usageError(`${name} does not take ${JSON.stringify(extra)}: ${isId ? `did you mean --id ${extra}?` : form}`);
 }
 
 function unknownCommand(name: string, commands: readonly Command[]): Error {

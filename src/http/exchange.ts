@@ -7,7 +7,7 @@ import { type ErrorAnswer, keepAnswer } from './error-answer.ts';
 import type { Progress } from './progress.ts';
 import { discard, readBytes, readStart } from './read-body.ts';
 import { isRedirect, redirectStep } from './redirect.ts';
-import type { RequestPlan } from './request-options.ts';
+import type { RequestBody, RequestPlan } from './request-options.ts';
 import { Secrets } from './secrets.ts';
 import { shownUrl } from './target-url.ts';
 
@@ -117,7 +117,7 @@ async function attemptHeaders(how: Exchange, secrets: Secrets): Promise<Record<s
 /** The response at the end of all redirects that are allowed. */
 async function reach(how: Exchange, headers: Record<string, string>, secrets: Secrets): Promise<Response> {
   const { client, request, progress } = how;
-  let { url, method, body } = request as { url: URL; method: string; body: BodyInit | undefined };
+  let { url, method, body } = request as { url: URL; method: string; body: RequestBody | undefined };
   for (let followed = 0; ; followed++) {
     const response = await send(how, url, { method, headers, body });
     const { status } = response;
@@ -144,7 +144,7 @@ async function reach(how: Exchange, headers: Record<string, string>, secrets: Se
 async function send(
   how: Exchange,
   url: URL,
-  sent: { method: string; headers: Record<string, string>; body: BodyInit | undefined },
+  sent: { method: string; headers: Record<string, string>; body: RequestBody | undefined },
 ): Promise<Response> {
   const { client, request, context, progress } = how;
   const { method, headers, body } = sent;

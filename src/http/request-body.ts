@@ -1,8 +1,8 @@
 import type { OptionCheck } from '../kernel/check-options.ts';
-import type { HttpRequest } from './request-options.ts';
+import type { HttpRequest, RequestBody } from './request-options.ts';
 
 /** What is sent as the body of a request, the same on all attempts. Refuses what cannot be sent as it is meant. */
-export function bodyOf(check: OptionCheck, request: HttpRequest, method: string): BodyInit | undefined {
+export function bodyOf(check: OptionCheck, request: HttpRequest, method: string): RequestBody | undefined {
   const { json, body } = request;
   if (json !== undefined && body !== undefined) check.refuse('body', body, 'write either json or body');
   else if (body !== undefined && !isSendable(body)) check.refuse('body', body, SENDABLE);

@@ -14,6 +14,9 @@ import { timeoutLimit } from './timeout-limit.ts';
 
 export type HttpMethod = 'GET' | 'HEAD' | 'OPTIONS' | 'PUT' | 'DELETE' | 'POST' | 'PATCH';
 
+/** What `fetch` can send. By this name and not `BodyInit`, which a program without the types of browsers does not have. */
+export type RequestBody = NonNullable<RequestInit['body']>;
+
 /** One request. `operation` and `path` must be there. */
 export interface HttpRequest<T = unknown> {
   /** Names the call in logs, errors and metrics: one name for each kind of call, without ids. */
@@ -26,7 +29,7 @@ export interface HttpRequest<T = unknown> {
   /** Sent as JSON, with its content type. */
   readonly json?: unknown;
   /** Sent as it is. A `ReadableStream` can be sent once, so such a request is never repeated. */
-  readonly body?: BodyInit | undefined;
+  readonly body?: RequestBody | undefined;
   readonly headers?: HeaderRecord | undefined;
   /** The same on all attempts. With it a POST or PATCH may be repeated. 1 to 255 visible ASCII characters. */
   readonly idempotencyKey?: string | undefined;
@@ -96,7 +99,7 @@ export interface RequestPlan extends Replay {
   readonly url: URL;
   /** All but the token and what counts attempts. */
   readonly headers: HeaderRecord;
-  readonly body: BodyInit | undefined;
+  readonly body: RequestBody | undefined;
   readonly requestId: string;
   readonly read: ReadAs;
   readonly policy: Policy;

@@ -18,6 +18,21 @@ describe('OptionCheck', () => {
     expect(() => check.done()).toThrow('token is a string of 7 characters');
   });
 
+  test('shows a name that was written in the code, which is no secret', () => {
+    const check = new OptionCheck('thing()');
+    check.refuseName('handlers', 'chargecard', 'write charge-card');
+    check.refuseName('handlers', 7, 'write a name');
+    expect(() => check.done()).toThrow('handlers is "chargecard"; write charge-card · handlers is 7; write a name');
+  });
+
+  test('tells an object of another kind from misspelt options', () => {
+    const check = new OptionCheck('thing()');
+    check.known({ a: 1, b: 1, c: 1, d: 1, e: 1, f: 1 }, ['pool', 'schema']);
+    expect(() => check.done()).toThrow(
+      'options is an object with 6 fields that are no options; known are pool, schema',
+    );
+  });
+
   test('passes when nothing is wrong', () => {
     const check = new OptionCheck('thing()');
     check.number('a', Infinity, { min: 1, max: Infinity, integer: true, write: '' });
@@ -26,8 +41,9 @@ describe('OptionCheck', () => {
   });
 });
 
-test('nearest finds a word within two edits and nothing further away', () => {
+test('nearest finds a word within two edits, or one that it is a part of, and nothing further away', () => {
   expect(nearest('timeoutms', ['timeoutMs', 'jitter'])).toBe('timeoutMs');
   expect(nearest('jiter', ['timeoutMs', 'jitter'])).toBe('jitter');
   expect(nearest('colour', ['timeoutMs', 'jitter'])).toBeUndefined();
+  expect(nearest('attempts', ['timeoutMs', 'maxAttempts'])).toBe('maxAttempts');
 });

@@ -7,6 +7,9 @@ export interface OptionProblem {
   readonly write: string;
 }
 
+// More than that nobody misspells: something else was passed, such as a pool in place of { pool }.
+const MOST_MISSPELT = 5;
+
 /**
  * Collects every wrong option of one call and refuses them together, so that a reader fixes all of them at once.
  * Values are shown shortened, and a string is shown by its length only: an option may hold a secret.
@@ -24,16 +27,20 @@ export class OptionCheck {
     this.add({ option, found: shown(value), write });
   }
 
+  /** As `refuse`, for the name of something in the caller's code, which is no secret: what was written is shown. */
+  refuseName(option: string, value: unknown, write: string): void {
+    this.add({ option, found: typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : shown(value), write });
+  }
+
   add(problem: OptionProblem): void {
     this.#problems.push(problem);
   }
 
-  /** One of a few words. What was written is shown: such options hold no secrets. */
+  /** One of a few words. */
   word(option: string, value: unknown, words: readonly string[]): void {
     if (words.includes(value as string)) return;
     const quoted = words.map((word) => `'${word}'`);
-    const write = `write ${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1) ?? ''}`;
-    this.add({ option, found: typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : shown(value), write });
+    this.refuseName(option, value, `write ${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1) ?? ''}`);
   }
 
   /** True for an object; anything else is refused, and its fields need not be looked at. */
@@ -58,12 +65,17 @@ export class OptionCheck {
     if (!fits) this.refuse(option, value, bounds.write);
   }
 
-  /** Only the listed fields may be there; a misspelt one is answered with the nearest. */
+  /** Only the listed fields may be there; a misspelt one is answered with the nearest, a wholly different object in one line. */
   known(options: object, fields: readonly string[], prefix = ''): void {
-    for (const field of Object.keys(options)) {
-      if (fields.includes(field)) continue;
+    const others = Object.keys(options).filter((field) => !fields.includes(field));
+    const known = `known are ${fields.join(', ')}`;
+    if (others.length > MOST_MISSPELT) {
+      const found = `an object with ${others.length} fields that are no options`;
+      return this.add({ option: prefix.slice(0, -1) || 'options', found, write: known });
+    }
+    for (const field of others) {
       const near = nearest(field, fields);
-      const write = near ? `did you mean ${prefix}${near}?` : `known are ${fields.join(', ')}`;
+      const write = near ? `did you mean ${prefix}${near}?` : known;
       this.add({ option: `${prefix}${field}`, found: 'not an option', write });
     }
   }
@@ -94,14 +106,17 @@ function shown(value: unknown): string {
   }
 }
 
-/** The known word within two edits of `word`, or one that it goes on from (`classifier`, `classify`), if there is one. */
+/**
+ * The known word within two edits of `word`, or one that it goes on from (`classifier`, `classify`) or is a part of (`attempts`,
+ * `maxAttempts`), if there is one.
+ */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestDistance = 3;
   for (const candidate of known) {
     const [a, b] = [word.toLowerCase(), candidate.toLowerCase()];
-    const goesOn = b.length >= 5 && a.startsWith(b.slice(0, -1));
-    const distance = Math.min(editDistance(a, b), goesOn ? 2 : Infinity);
+    const isAkin = (b.length >= 5 && a.startsWith(b.slice(0, -1))) || (a.length >= 5 && b.includes(a));
+    const distance = Math.min(editDistance(a, b), isAkin ? 2 : Infinity);
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;

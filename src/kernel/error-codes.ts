@@ -46,7 +46,27 @@ export interface ErrorDetails {
     requestId: string;
     notRepeated?: NotRepeated;
   };
+  IDEMPOTENCY_BODY_UNREAD: Record<string, never>;
+  IDEMPOTENCY_COMMIT_UNKNOWN: { domain: string; waitedMs: number };
+  IDEMPOTENCY_FAILED: { domain: string; message: string };
+  IDEMPOTENCY_IN_FLIGHT: { domain: string; leaseLeftMs: number };
+  IDEMPOTENCY_LATE: { domain: string };
+  IDEMPOTENCY_MISMATCH: { domain: string };
+  IDEMPOTENCY_NOT_ATOMIC: { domain: string };
+  IDEMPOTENCY_NOT_KEPT: { domain: string };
+  IDEMPOTENCY_NO_RUN: Record<string, never>;
+  IDEMPOTENCY_REPLY_MISSING: { waitedMs: number };
+  IDEMPOTENCY_REPLY_SENT: Record<string, never>;
+  IDEMPOTENCY_RUN_ENDED: { domain: string };
+  IDEMPOTENCY_RUN_TOO_LONG: { domain: string; maxRunMs: number };
+  IDEMPOTENCY_STORE_DOWN: { domain: string };
+  IDEMPOTENCY_STORE_FULL: { records: number };
+  IDEMPOTENCY_STORE_TIMEOUT: { call: string; timeoutMs: number };
+  IDEMPOTENCY_UNKNOWN: { domain: string; run: number };
+  IDEMPOTENCY_VALUE_INVALID: { domain: string; problem: string };
   INVALID_OPTIONS: { of: string; problems: readonly OptionProblem[] };
+  JOB_BODY_PARSED: Record<string, never>;
+  JOB_NOT_PUBLISHED: { status: number };
   LLM_CONTENT_REFUSED: { finishReason: string };
   LLM_ERROR_IN_ANSWER: { code?: string; type?: string };
   OUTBOX_FULL: Record<string, never>;
@@ -56,6 +76,7 @@ export interface ErrorDetails {
   POOL_MISSING: Record<string, never>;
   PRIVILEGE_MISSING: { relation: string; privilege: string };
   PROCESS_KILLED: { id: string; handler: string; starts: number };
+  REDIS_NOT_CONNECTED: Record<string, never>;
   RELAY_STOPPED: { id: string; handler: string };
   RETRY_STOPPED: {
     operation: string;
@@ -79,6 +100,7 @@ export interface ErrorDetails {
   STREAM_TIMEOUT: { phase: string; timeoutMs: number };
   STREAM_TRUNCATED: { contentChunks: number; contentLength: number };
   TRANSACTION_NOT_OPEN: { client: string };
+  TRANSACTION_RESTED: { restMs: number };
   TRANSACTION_UNKNOWN: { found: string };
 }
 
@@ -101,10 +123,20 @@ const BODY_ADVICE: Readonly<Record<BodyProblem, string>> = {
   'schema-threw': 'error.cause is what it threw; let the schema give issues instead',
 };
 
+const OPEN_A_TRANSACTION: Readonly<Record<string, string>> = {
+  pg: "await client.query('begin') first, and send before the commit",
+  'pg-pool': "take a client of it: const tx = await pool.connect(); await tx.query('begin'); then pass tx",
+  'postgres.js': 'pass the sql that sql.begin(async (sql) => …) hands to your function, and await everything inside',
+  drizzle: 'pass the tx that db.transaction(async (tx) => …) hands to your function, and await everything inside',
+  kysely:
+    'pass the trx that db.transaction().execute(async (trx) => …) hands to your function, and await everything inside',
+  pglite: 'pass the tx that db.transaction(async (tx) => …) hands to your function, and await everything inside',
+};
+
 /** What each error says: what happened, with the value, and what to do next. Never payloads, tokens or whole URLs with queries. */
 export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails[C]) => string } = {
   ATTEMPT_TIMEOUT: (d) =>
-    `attempt ${d.attempt} of "${d.operation}" did not end within ${d.timeoutMs} ms; pass ctx.signal on so that the work really stops, or raise policy.timeoutMs`,
+    `attempt ${d.attempt} of "${d.operation}" did not end within ${d.timeoutMs} ms; pass ctx.signal on so that the work really stops, or raise timeoutMs`,
   BAD_EXPRESSION: (d) =>
     `the delay expression ${JSON.stringify(d.expression)} is wrong at position ${d.position}: ${d.problem}; write for example "10000 * pow(2, retried)"`,
   BAD_IDEMPOTENCY_KEY: (d) =>
@@ -143,8 +175,47 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `"${d.operation}" was redirected (status ${d.status}) to ${d.location}; call that address directly, or allow redirects for this client`,
   HTTP_STATUS: (d) =>
     `"${d.operation}" (${d.method} ${d.url}) answered ${d.status}${notRepeated(d)}; look for request id ${d.requestId} in the service's log`,
+  IDEMPOTENCY_BODY_UNREAD: () =>
+    `the route is guarded by an idempotency key, but nobody has read the body of the request; put the parser of the body (such as express.json()) before idempotent(), or pass compare`,
+  IDEMPOTENCY_COMMIT_UNKNOWN: (d) =>
+    `the connection of "${d.domain}" was lost in its COMMIT, and the database did not say within ${d.waitedMs} ms what became of it; let the error through, the record tells whoever asks again with the key`,
+  IDEMPOTENCY_FAILED: (d) =>
+    `"${d.domain}" was run with this key before and failed: ${d.message}; it is not run again, so use a new key if it should be`,
+  IDEMPOTENCY_IN_FLIGHT: (d) =>
+    `"${d.domain}" is being run with this key by somebody else; ask again in a moment, or pass waitMs to wait for it`,
+  IDEMPOTENCY_LATE: (d) =>
+    `this run of "${d.domain}" lost its claim to another run; nothing of it was kept, so let the error through`,
+  IDEMPOTENCY_MISMATCH: (d) =>
+    `this key was used for another request to "${d.domain}"; send the original request with it, or a new key with this one`,
+  IDEMPOTENCY_NOT_ATOMIC: (d) =>
+    `"${d.domain}" called commit, and its idempotency store has no transactions; use postgresIdempotency({ pool }), or end the run without commit`,
+  IDEMPOTENCY_NOT_KEPT: (d) =>
+    `"${d.domain}" was run with this key, but its result is not kept any more; look the result up, running it again would do it twice`,
+  IDEMPOTENCY_NO_RUN: () => `this request has no run: its route is not guarded; put idempotent() before the handler`,
+  IDEMPOTENCY_REPLY_MISSING: (d) =>
+    `commit made no reply within ${d.waitedMs} ms and was rolled back; end the reply inside commit, it is sent after the transaction`,
+  IDEMPOTENCY_REPLY_SENT: () =>
+    `the reply had begun before commit was called; call commit first and make the reply inside it`,
+  IDEMPOTENCY_RUN_ENDED: (d) =>
+    `commit was called after this run of "${d.domain}" had ended; call it once, and await it before the handler returns`,
+  IDEMPOTENCY_RUN_TOO_LONG: (d) =>
+    `this run of "${d.domain}" took longer than ${d.maxRunMs} ms and its claim is not renewed any more; raise maxRunMs if it is known to be that slow`,
+  IDEMPOTENCY_STORE_DOWN: (d) =>
+    `"${d.domain}" was not run: no idempotency store answered, so it cannot be told whether it ran before; error.cause has the reason`,
+  IDEMPOTENCY_STORE_FULL: (d) =>
+    `the store in memory holds ${d.records} unfinished records and takes no more; raise its limits, or use a store that is shared`,
+  IDEMPOTENCY_STORE_TIMEOUT: (d) =>
+    `the idempotency store did not answer ${d.call} within ${d.timeoutMs} ms; look at the store and the way to it, or raise storeTimeoutMs`,
+  IDEMPOTENCY_UNKNOWN: (d) =>
+    `"${d.domain}" began with this key and nobody knows how it ended; find out, then use a new key, or choose unknown: 'rerun' if running it again is safe`,
+  IDEMPOTENCY_VALUE_INVALID: (d) =>
+    `the result of "${d.domain}" cannot be kept: ${d.problem}; answer plain JSON, or nothing`,
   INVALID_OPTIONS: (d) =>
     `${d.of} cannot work as written: ${d.problems.map((p) => `${p.option} is ${p.found}; ${p.write}`).join(' · ')}`,
+  JOB_BODY_PARSED: () =>
+    `a parser has read the body of the signed job before its signature could be checked; mount the job before express.json(), or give it express.raw({ type: "*/*" })`,
+  JOB_NOT_PUBLISHED: (d) =>
+    `the sender of jobs answered ${d.status} and did not take the job; see that the token and the address are right, then send it again`,
   LLM_CONTENT_REFUSED: (d) =>
     `the model gave no answer because its content was refused (${d.finishReason}); change the prompt, the same one is refused again`,
   LLM_ERROR_IN_ANSWER: (d) =>
@@ -160,9 +231,11 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
   POOL_MISSING: () =>
     'this store was made without a pool, so it can send but not run handlers; write postgres({ pool }) with a pg Pool, the sql of postgres.js or a PGlite database',
   PRIVILEGE_MISSING: (d) =>
-    `the database user may not ${d.privilege} ${d.relation}, and a relay must; grant it, docs/outbox.md has the list`,
+    `the database user may not ${d.privilege} ${d.relation}, and a relay must; grant it, npx holdfast doctor prints all grants that are missing`,
   PROCESS_KILLED: (d) =>
     `message ${d.id} was running in "${d.handler}" each of the last ${d.starts} times a process died, twice alone; look for what it does to memory or native code, then replay it`,
+  REDIS_NOT_CONNECTED: () =>
+    'the client has lost its connection to Redis; it connects again by itself, so try again in a moment',
   RELAY_STOPPED: (d) =>
     `the relay stopped while "${d.handler}" handled message ${d.id}; no attempt is counted and another process handles it`,
   RETRY_STOPPED: (d) =>
@@ -174,7 +247,7 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
   SCHEMA_TOO_NEW: (d) =>
     `the database schema is at version ${d.found} and this release knows versions up to ${d.known}; install the release that migrated it, or a newer one`,
   SCHEMA_TOO_OLD: (d) =>
-    `the schema ${d.schema} is ${d.found === 0 ? 'missing' : `at version ${d.found}`} and this release needs version ${d.needed}; run migrate(client) or the command holdfast migrate`,
+    `the schema ${d.schema} is ${d.found === 0 ? 'missing' : `at version ${d.found}`} and this release needs version ${d.needed}; run npx holdfast migrate, or await migrate(client)`,
   STORE_CANNOT_RUN: (d) =>
     `the store of "${d.service}" can only send; pass one that can run handlers, for example postgres({ pool })`,
   STREAM_EVENT_TOO_LARGE: (d) =>
@@ -186,7 +259,9 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
   STREAM_TRUNCATED: (d) =>
     `the stream ended without its closing event after ${d.contentChunks} ${d.contentChunks === 1 ? 'piece' : 'pieces'} of content (${d.contentLength} characters); treat what was received as incomplete`,
   TRANSACTION_NOT_OPEN: (d) =>
-    `no transaction is open on this ${d.client} object, so its statement could be kept when your own are rolled back; pass the transaction itself, after awaiting its begin and before it ends`,
+    `no transaction is open on this ${d.client} object, so the message could be kept when your own rows are rolled back; ${OPEN_A_TRANSACTION[d.client] ?? 'pass the transaction itself, after awaiting its begin and before it ends'}`,
+  TRANSACTION_RESTED: (d) =>
+    `the transaction was terminated because its effect asked nothing of it for ${d.restMs} ms, and nothing was kept; do slow work before ctx.commit, and only statements on tx inside it`,
   TRANSACTION_UNKNOWN: (d) =>
     `${d.found === 'Promise' ? 'a Promise is not a transaction, await it first' : `${d.found} is not a transaction this package knows`}; pass the transaction object of pg, postgres.js, Drizzle, Kysely or PGlite as it is`,
 };

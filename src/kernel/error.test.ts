@@ -6,7 +6,7 @@ describe('HoldfastError', () => {
     const cause = new Error('boom');
     const error = new HoldfastError('ATTEMPT_TIMEOUT', { operation: 'charge', attempt: 2, timeoutMs: 50 }, { cause });
     expect(error).toMatchObject({ name: 'HoldfastError', code: 'ATTEMPT_TIMEOUT', details: { attempt: 2 }, cause });
-    expect(error.message).toContain('raise policy.timeoutMs');
+    expect(error.message).toContain('or raise timeoutMs');
     expect(error).toBeInstanceOf(Error);
   });
 

@@ -1,6 +1,7 @@
 import { OptionCheck } from '../kernel/check-options.ts';
-import { DEAD_LETTER_STATUSES } from './operator-records.ts';
-import type { By, DeadLetterFilter, Paging } from './operator.ts';
+import { isBadId, parseDeliveryId } from './delivery-id.ts';
+import { AUDIT_VERBS, DEAD_LETTER_STATUSES } from './operator-records.ts';
+import type { AuditFilter, By, DeadLetterFilter, Paging } from './operator.ts';
 
 const ACTOR_LENGTH = 200;
 const TEXT_LENGTH = 2_000;
@@ -44,12 +45,7 @@ export function checkFilter(
   if (!check.object('filter', filter, 'pass an object such as { service: "billing" }')) check.done();
   check.known(filter, [...FILTER_TEXTS, ...FILTER_TIMES, ...extra]);
   for (const name of FILTER_TEXTS) checkText(check, name, filter[name]);
-  for (const name of FILTER_TIMES) {
-    const time = filter[name];
-    if (time !== undefined && !(time instanceof Date && Number.isFinite(time.getTime()))) {
-      check.refuse(name, time, 'pass a valid Date, or leave it out');
-    }
-  }
+  for (const name of FILTER_TIMES) checkTime(check, name, filter[name]);
   if (filter.status !== undefined) check.word('status', filter.status, DEAD_LETTER_STATUSES);
   checkLimit(check, filter.limit, maxLimit);
   check.done();
@@ -64,12 +60,37 @@ export function checkList(verb: string, filter: Paging, texts: Readonly<Record<s
   check.done();
 }
 
+/** Refuses a request for the audit that is not one. Throws `INVALID_OPTIONS`. */
+export function checkAuditFilter(filter: AuditFilter & Paging): void {
+  const check = new OptionCheck('audit()');
+  if (!check.object('filter', filter, 'pass an object such as { actor: "ann" }')) check.done();
+  check.known(filter, ['messageId', 'actor', 'verb', 'handler', 'since', 'limit', 'cursor']);
+  const { messageId, actor, verb, handler, since, limit, cursor } = filter;
+  const id = messageId === undefined ? undefined : parseDeliveryId(messageId);
+  if (id && isBadId(id)) check.refuse('messageId', messageId, `pass an id: ${id.problem}`);
+  checkText(check, 'actor', actor);
+  if (verb !== undefined) check.word('verb', verb, AUDIT_VERBS);
+  checkText(check, 'handler', handler);
+  checkTime(check, 'since', since);
+  checkLimit(check, limit, MAX_PAGE);
+  if (cursor !== undefined && !/^\d{1,18}$/.test(cursor)) {
+    check.refuse('cursor', cursor, 'pass what the page before gave as next');
+  }
+  check.done();
+}
+
 /** The most a page may have. */
 export const MAX_PAGE = 1_000;
 
 function checkLimit(check: OptionCheck, limit: number | undefined, max: number): void {
   if (limit === undefined) return;
   check.number('limit', limit, { min: 1, max, integer: true, write: `write a whole number from 1 to ${max}` });
+}
+
+function checkTime(check: OptionCheck, name: string, time: unknown): void {
+  if (time !== undefined && !(time instanceof Date && Number.isFinite(time.getTime()))) {
+    check.refuse(name, time, 'pass a valid Date, or leave it out');
+  }
 }
 
 function checkText(check: OptionCheck, name: string, value: unknown): void {

@@ -15,6 +15,7 @@ export type {
   Retired,
 } from './operator-outcomes.ts';
 export {
+  AUDIT_VERBS,
   type AuditRecord,
   type AuditVerb,
   DEAD_LETTER_STATUSES,
@@ -31,5 +32,14 @@ export {
   type MessageSummary,
   type OperatorStats,
 } from './operator-records.ts';
-export type { By, DeadLetterFilter, MessageReplayOptions, Operator, Page, Paging, ReplayOptions } from './operator.ts';
+export type {
+  AuditFilter,
+  By,
+  DeadLetterFilter,
+  MessageReplayOptions,
+  Operator,
+  Page,
+  Paging,
+  ReplayOptions,
+} from './operator.ts';
 export { type DeliveryReason, describeReason, type WhyReason } from './why.ts';

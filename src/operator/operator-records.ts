@@ -118,18 +118,21 @@ export interface AuditRecord {
 }
 
 /** The words of the audit. */
-export type AuditVerb =
-  | 'replay'
-  | 'rerun'
-  | 'deliver'
-  | 'discard'
-  | 'edit'
-  | 'cancel'
-  | 'pause'
-  | 'resume'
-  | 'retire'
-  | 'pause-all'
-  | 'resume-all';
+export const AUDIT_VERBS = [
+  'replay',
+  'rerun',
+  'deliver',
+  'discard',
+  'edit',
+  'cancel',
+  'pause',
+  'resume',
+  'retire',
+  'pause-all',
+  'resume-all',
+] as const;
+
+export type AuditVerb = (typeof AUDIT_VERBS)[number];
 
 /** Everything that is known of one message. */
 export interface MessageDetail extends MessageSummary {

@@ -64,6 +64,19 @@ export interface DeadLetterFilter {
   readonly search?: string | undefined;
 }
 
+/** Which changes. What is left out does not matter. */
+export interface AuditFilter {
+  /** Of one message. A dead letter's id stands for its message. */
+  readonly messageId?: string | undefined;
+  /** Who did it, as it is written there. */
+  readonly actor?: string | undefined;
+  readonly verb?: AuditVerb | undefined;
+  /** To or for this handler: its name, or `service/name`. */
+  readonly handler?: string | undefined;
+  /** At or after this time. */
+  readonly since?: Date | undefined;
+}
+
 /** What a replay may be told. */
 export interface ReplayOptions {
   /** The generation to process it in. Default: the one it has. */
@@ -150,7 +163,7 @@ export interface Operator {
     by: By,
     options?: ReplayOptions & { readonly version?: number | undefined },
   ): Promise<Edited>;
-  /** Takes back a scheduled message whose time has not come. */
+  /** Takes back a scheduled message whose time has not come, from all its handlers: a dead letter's id is refused as `bad-id`. */
   cancel(id: string, by: By): Promise<Cancelled>;
 
   /** How much there is to do. `countDelivered: false` leaves out the history, whose count reads all of it. */
@@ -173,11 +186,5 @@ export interface Operator {
     filter?: Paging & { readonly service?: string | undefined; readonly handler?: string | undefined },
   ): Promise<Page<HeldKey>>;
   /** What was changed by hand, the newest first. */
-  audit(
-    filter?: Paging & {
-      readonly messageId?: string | undefined;
-      readonly actor?: string | undefined;
-      readonly verb?: AuditVerb | undefined;
-    },
-  ): Promise<Page<AuditRecord>>;
+  audit(filter?: AuditFilter & Paging): Promise<Page<AuditRecord>>;
 }

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { isHoldfastError } from '../kernel/error.ts';
 import { event } from './event.ts';
 import { MAX_PAYLOAD_BYTES, serializePayload } from './payload.ts';
+import { createSending } from './sending.ts';
 
 const plain = event('order.placed');
 
@@ -30,6 +31,7 @@ describe('a payload', () => {
 
   test.each([
     ['nothing at all', undefined, 'payload is undefined'],
+    ['null and nothing else', null, 'payload is null'],
     ['a bigint', { n: 1n }, 'payload.n is a bigint'],
     ['a function', { f: () => 1 }, 'payload.f is a function'],
     ['NaN, which JSON turns into null', { n: [1, Number.NaN] }, 'payload.n.1 is NaN'],
@@ -37,7 +39,15 @@ describe('a payload', () => {
     ['a NUL character', { text: 'a\u0000b' }, 'payload.text holds a NUL'],
     ['a NUL in a name', { 'a\u0000': 1 }, 'a name in payload holds a NUL'],
     ['half a surrogate pair', { text: '\ud83d' }, 'payload.text holds half'],
-    ['a hole in a list', { list: [1, undefined] }, 'payload.list.1 is undefined'],
+    ['undefined in a list', { list: [1, undefined] }, 'payload.list.1 is undefined'],
+    // oxlint-disable-next-line no-sparse-arrays
+    ['a hole in a list', { list: [1, , 2] }, 'payload.list.1 is undefined'],
+    ['a Map', { by: new Map([[1, 2]]) }, 'payload.by is a Map'],
+    ['a Set', [new Set([1])], 'payload.0 is a Set'],
+    ['an error', { error: new TypeError('x') }, 'payload.error is an Error'],
+    ['bytes', { bytes: new Uint8Array(2) }, 'payload.bytes is a Uint8Array'],
+    ['a promise', { order: Promise.resolve(1) }, 'payload.order is a Promise, so await it first'],
+    ['an invalid date', { at: new Date(Number.NaN) }, 'payload.at is an invalid Date'],
   ])('with %s is refused', async (_name, payload, problem) => {
     expect(await problemOf(payload)).toContain(problem);
   });
@@ -69,6 +79,15 @@ describe('a payload', () => {
       }),
     );
   });
+});
+
+test('send refuses what is not an event before it looks at the payload: a name, or nothing for want of an import', async () => {
+  const { send } = createSending({ service: 'x', generation: undefined }, { append: async () => [] });
+  for (const wrong of ['order.placed', undefined, { orderId: 'ord_1' }]) {
+    await expect(send('tx', wrong as never, {})).rejects.toThrow(
+      /^send\(\) cannot work as written: event is .*send\(tx, event, payload\)/,
+    );
+  }
 });
 
 describe('event', () => {

@@ -51,6 +51,8 @@ export interface Sending<Tx> {
 }
 
 const MAX_KEY_LENGTH = 255;
+/** Later ones are written in a way that databases do not read. */
+const LAST_TIME_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** Sends to a store for a service. Starts nothing: sending needs no running part. */
 export function createSending<Tx>(sender: Sender, store: OutboxStore<Tx>): Sending<Tx> {
@@ -85,11 +87,12 @@ async function toMessage<Input, Output>(
   payload: Input,
   options: SendOptions,
 ): Promise<NewMessage> {
+  checkEvent(event);
   const text = await serializePayload(event, payload);
   const key = event.key?.(payload);
-  checkSend(event.type, event.key ? { key } : {}, options);
-  const id = newId();
   const aggregate = event.aggregate?.(payload);
+  checkSend(event.type, event.key ? { key } : {}, aggregate, options);
+  const id = newId();
   const span = activeSpan();
   return {
     id,
@@ -107,13 +110,27 @@ async function toMessage<Input, Output>(
     traceparent: span && traceparentOf(span),
     tracestate: options.tracestate,
     headers: options.headers,
-    deliverAt: options.deliverAt,
+    // Before 1970: in the past, on whatever clock.
+    deliverAt: options.deliverAt && options.deliverAt.getTime() > 0 ? options.deliverAt : undefined,
     strict: event.order === 'strict',
   };
 }
 
-function checkSend(type: string, keyed: { readonly key?: unknown }, options: SendOptions): void {
-  const { idempotencyKey, deliverAt, headers } = options;
+/** Plain JavaScript may pass a name, or nothing where modules import each other in a circle. */
+function checkEvent(event: unknown): void {
+  if (typeof (event as { type?: unknown } | undefined)?.type === 'string') return;
+  const check = new OptionCheck('send()');
+  check.refuseName('event', event, "pass what event('order.placed') gives: send(tx, event, payload)");
+  check.done();
+}
+
+function checkSend(
+  type: string,
+  keyed: { readonly key?: unknown },
+  aggregate: Record<string, unknown> | undefined,
+  options: SendOptions,
+): void {
+  const { idempotencyKey, deliverAt, headers, target, correlationId, causationId, tracestate } = options;
   const check = new OptionCheck(`send() of "${type}"`);
   check.known(options, [
     'idempotencyKey',
@@ -129,21 +146,31 @@ function checkSend(type: string, keyed: { readonly key?: unknown }, options: Sen
   if (idempotencyKey !== undefined && !isText(idempotencyKey)) {
     check.refuse('idempotencyKey', idempotencyKey, `write 1 to ${MAX_KEY_LENGTH} characters, or leave it out`);
   }
-  if (deliverAt !== undefined && !(deliverAt instanceof Date && Number.isFinite(deliverAt.getTime()))) {
-    check.refuse('deliverAt', deliverAt, 'pass a valid Date, or leave it out');
+  if (deliverAt !== undefined && !(deliverAt instanceof Date && deliverAt.getTime() <= LAST_TIME_MS)) {
+    check.refuse('deliverAt', deliverAt, 'pass a valid Date before the year 10000, or leave it out');
+  }
+  const texts = {
+    target,
+    correlationId,
+    causationId,
+    tracestate,
+    aggregate: aggregate?.['type'],
+    aggregateId: aggregate?.['id'],
+  };
+  for (const [name, value] of Object.entries(texts)) {
+    if (value !== undefined && !isStorable(value)) check.refuse(name, value, 'write text without NUL, or leave it out');
   }
   for (const [name, value] of Object.entries(headers ?? {})) {
-    if (typeof value !== 'string' || value.includes('\u0000')) check.refuse(`headers.${name}`, value, 'write text');
+    if (!isStorable(name) || !isStorable(value)) check.refuse(`headers.${name}`, value, 'write text without NUL');
   }
   check.done();
 }
 
 function isText(value: unknown): boolean {
-  return (
-    typeof value === 'string' &&
-    value.length > 0 &&
-    value.length <= MAX_KEY_LENGTH &&
-    value.isWellFormed() &&
-    !value.includes('\u0000')
-  );
+  return isStorable(value) && value.length > 0 && value.length <= MAX_KEY_LENGTH;
+}
+
+/** The database takes it: in its transaction a refusal would cost the sender all of that. */
+function isStorable(value: unknown): value is string {
+  return typeof value === 'string' && value.isWellFormed() && !value.includes('\u0000');
 }

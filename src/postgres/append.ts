@@ -1,5 +1,5 @@
 import type { NewMessage, SendResult } from '../outbox/outbox-store.ts';
-import { fanOut, isFull, MESSAGE_INPUT, messageInput, refuseIfFull } from './fan-out.ts';
+import { fanOutWhere, isFull, MESSAGE_INPUT, messageInput, refuseIfFull } from './fan-out.ts';
 import { wakeStatement } from './relay/wake-statement.ts';
 import type { SqlRunner } from './sql-runner.ts';
 
@@ -24,7 +24,7 @@ export function appendStatements(schema: string, channel: string, dedupMs: numbe
         on conflict (key) do update set id = excluded.id, expires_at = excluded.expires_at
         where dedup.expires_at <= now()
         returning id),
-      sent as (${fanOut(schema, 'm.idempotency_key is null or m.id in (select id from fresh)')}),
+      sent as (${fanOutWhere(schema, 'm.idempotency_key is null or m.id in (select id from fresh)')}),
       woken as materialized (${wake})
       select id::text as id from fresh union all ${isFull(schema)} union all select null from woken`,
     dedupFind: `select key, id::text as id from ${schema}.dedup

@@ -4,6 +4,9 @@ import { MIGRATIONS } from './migrations.ts';
 import { quotedSchema } from './schema-name.ts';
 import { type SqlConnection, sqlRunner, type SqlRunner } from './sql-runner.ts';
 
+/** How long `migrate` waits for a lock unless it is told otherwise. */
+export const DEFAULT_LOCK_TIMEOUT_MS = 5_000;
+
 /** What `migrate` takes. Every field may be left out. */
 export interface MigrateOptions {
   /** Default `holdfast`. */
@@ -27,7 +30,7 @@ export interface MigrateResult {
  */
 export async function migrate(connection: SqlConnection, options: MigrateOptions = {}): Promise<MigrateResult> {
   const check = new OptionCheck('migrate()');
-  const { lockTimeoutMs = 5_000 } = options;
+  const { lockTimeoutMs = DEFAULT_LOCK_TIMEOUT_MS } = options;
   check.known(options, ['schema', 'lockTimeoutMs']);
   check.number('lockTimeoutMs', lockTimeoutMs, { min: 1, integer: true, write: 'write whole milliseconds from 1' });
   check.done();

@@ -1,5 +1,6 @@
 import { enginePrivates } from './schema/engine.ts';
 import { hotFunctions } from './schema/functions.ts';
+import { idempotencyTable } from './schema/idempotency.ts';
 import { messageTables } from './schema/messages.ts';
 import { operatorSurface } from './schema/operator.ts';
 
@@ -20,6 +21,7 @@ export const MIGRATIONS: readonly Migration[] = [
       ...enginePrivates(schema),
       ...messageTables(schema),
       ...hotFunctions(schema),
+      ...idempotencyTable(schema),
       ...operatorSurface(schema),
     ],
   },

@@ -4,13 +4,14 @@ import type { SendResult } from '../outbox/outbox-store.ts';
 import type { RelayStore } from '../relay/relay-store.ts';
 import { systemEffects } from '../system/effects.ts';
 import { append, appendStatements } from './append.ts';
+import { named } from './check-version.ts';
 import type { Driver } from './driver/driver.ts';
 import { findDriver, type SqlPool, type TransactionOf } from './driver/find-driver.ts';
 import { type ForeignMessage, receive, receiveStatement } from './receive.ts';
 import { openSession } from './relay/session.ts';
 import { wakeChannel } from './relay/wake-statement.ts';
 import { DEFAULT_SCHEMA, quotedSchema } from './schema-name.ts';
-import { type SqlTransaction, transactionRunner } from './sql-runner.ts';
+import { type SqlRunner, type SqlTransaction, transactionRunner } from './sql-runner.ts';
 
 /** What `postgres` takes for sending alone. Every field may be left out. */
 export interface PostgresOptions {
@@ -30,16 +31,24 @@ export interface PostgresRelayOptions<Pool, Tx = TransactionOf<Pool>> extends Po
   readonly listen?: SqlPool | undefined;
 }
 
-/** The store on PostgreSQL: a relay's, and what consumers of brokers need. */
-export interface PostgresStore<Tx> extends RelayStore<Tx> {
+/**
+ * The store on PostgreSQL: a relay's, and what consumers of brokers need. Handlers get the transaction of its pool (`Tx`); a
+ * message may be sent in one of any known client, so that a service with Drizzle or Kysely sends in theirs.
+ */
+export interface PostgresStore<Tx> extends RelayStore<Tx, Tx | SqlTransaction> {
   /**
    * Stores messages that came from elsewhere in the caller's transaction, each once however often it arrives within
    * `rememberMs`. Throws `OUTBOX_FULL`.
    */
-  receive(tx: Tx, messages: readonly ForeignMessage[], rememberMs: number): Promise<readonly SendResult[]>;
+  receive(
+    tx: Tx | SqlTransaction,
+    messages: readonly ForeignMessage[],
+    rememberMs: number,
+  ): Promise<readonly SendResult[]>;
 }
 
-const WEEK_MS = 7 * 86_400_000;
+/** How long an explicit idempotency key is remembered unless the store is told otherwise: seven days. */
+export const DEFAULT_DEDUP_MS: number = 7 * 86_400_000;
 
 /**
  * The store on PostgreSQL. It sends through the caller's own transaction, and with a `pool` it runs handlers; run `migrate`
@@ -51,7 +60,7 @@ export function postgres<Pool extends SqlPool, Tx = TransactionOf<Pool>>(
 export function postgres(options?: PostgresOptions): PostgresStore<SqlTransaction>;
 export function postgres<Tx>(options: Partial<PostgresRelayOptions<SqlPool, Tx>> = {}): PostgresStore<Tx> {
   const check = new OptionCheck('postgres()');
-  const { schema = DEFAULT_SCHEMA, dedupMs = WEEK_MS, pool, listen, wrap } = options;
+  const { schema = DEFAULT_SCHEMA, dedupMs = DEFAULT_DEDUP_MS, pool, listen, wrap } = options;
   check.known(options, ['schema', 'dedupMs', 'pool', 'wrap', 'listen']);
   check.number('dedupMs', dedupMs, { min: 1_000, integer: true, write: 'write whole milliseconds from 1000' });
   if (wrap !== undefined && typeof wrap !== 'function')
@@ -63,10 +72,17 @@ export function postgres<Tx>(options: Partial<PostgresRelayOptions<SqlPool, Tx>>
   const channel = wakeChannel(schema);
   const statements = appendStatements(quoted, channel, dedupMs);
   const receiving = receiveStatement(quoted, channel);
+  const writing = async <T>(tx: unknown, write: (sql: SqlRunner) => Promise<T>): Promise<T> => {
+    const sql = transactionRunner(tx as SqlTransaction);
+    try {
+      return await write(sql);
+    } catch (error) {
+      throw named(error, quoted);
+    }
+  };
   return {
-    append: async (tx, messages) => append(transactionRunner(tx as SqlTransaction), statements, messages),
-    receive: async (tx, messages, rememberMs) =>
-      receive(transactionRunner(tx as SqlTransaction), receiving, messages, rememberMs),
+    append: async (tx, messages) => writing(tx, (sql) => append(sql, statements, messages)),
+    receive: async (tx, messages, rememberMs) => writing(tx, (sql) => receive(sql, receiving, messages, rememberMs)),
     openRelay: async () => {
       if (driver === undefined || listenDriver === undefined) throw new HoldfastError('POOL_MISSING', {});
       const wrapped = (wrap ?? ((native: unknown) => native)) as (native: unknown) => Tx;

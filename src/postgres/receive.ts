@@ -1,5 +1,5 @@
 import type { NewMessage, SendResult } from '../outbox/outbox-store.ts';
-import { fanOut, isFull, MESSAGE_INPUT, messageInput, refuseIfFull } from './fan-out.ts';
+import { fanOutWhere, isFull, MESSAGE_INPUT, messageInput, refuseIfFull } from './fan-out.ts';
 import { wakeStatement } from './relay/wake-statement.ts';
 import type { SqlRunner } from './sql-runner.ts';
 
@@ -18,7 +18,7 @@ export function receiveStatement(schema: string, channel: string): string {
       where not (select is_full from ${schema}.meta) order by m.source_id
       on conflict (source_id) do update set last_at = clock_timestamp(), times = inbox.times + 1
       returning source_id, id, times),
-    sent as (${fanOut(schema, 'm.id in (select id from seen where times = 1)')}),
+    sent as (${fanOutWhere(schema, 'm.id in (select id from seen where times = 1)')}),
     woken as materialized (${wakeStatement(schema, channel)})
     select id::text as id, source_id as source, times from seen
     union all select id, null, 0 from (${isFull(schema)}) f union all select null, null, 0 from woken`;

@@ -9,7 +9,7 @@ import { commitSafely } from './local-fault.ts';
 import { OwnedUnit, type UnitSink } from './owned-unit.ts';
 import type { RelayEvent } from './relay-event.ts';
 import type { CommitOutcome, Delivery, FreeUnit, Lane, RelaySession, Token } from './relay-store.ts';
-import { runGroup, runHandler, type RunnerHost } from './run-handler.ts';
+import { failureOf, runGroup, runHandler, type RunnerHost } from './run-handler.ts';
 import { Run, type RunOutcome } from './run.ts';
 import { Settler } from './settler.ts';
 import type { RunWrapper } from './run-wrapper.ts';
@@ -33,8 +33,9 @@ export interface DispatcherOptions<Tx> {
   readonly onDoubt: () => void;
 }
 
-// A group that shares a commit is no longer than this: its rows stay locked until it ends.
-const GROUP_SIZE = 100;
+// A group that shares a commit is no longer than this: its rows stay locked until it ends. Where the handler takes many at once
+// that is soon, and what a commit costs weighs more: half as much for each message as with a hundred.
+const GROUP_SIZE = { each: 100, all: 500 } as const;
 const PAUSE_MS = 250;
 // So few left to start in a unit that the reader should bring more.
 const LOW = 8;
@@ -127,8 +128,9 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
   addUnit(token: Token, { isOrphaned }: Pick<FreeUnit, 'isOrphaned'>): void {
     const lane = this.laneOf(token.unit);
     if (!lane) return;
-    const { concurrency, onDead, kind } = lane.handler;
-    const atOnce = kind === 'project' ? concurrency * GROUP_SIZE : concurrency;
+    const { handler } = lane;
+    const { concurrency, onDead } = handler;
+    const atOnce = handler.kind === 'project' ? concurrency * groupSize(handler) : concurrency;
     const unit = new OwnedUnit(token, this, { parks: onDead === 'park', carefulStarts: isOrphaned ? atOnce : 0 });
     for (const run of lane.runs) if (run.delivery.unit === token.unit) unit.adoptRunning(run.delivery);
     this.units.set(token.unit, unit);
@@ -226,17 +228,18 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
 
   #beginGroup(lane: LaneState<Tx>, handler: ProjectingHandler<Tx>, first: Run<Tx>): void {
     const runs: Run<Tx>[] = [];
+    const most = groupSize(handler);
     const add = (run: Run<Tx> | undefined): void => {
       if (!run) return;
       runs.push(run);
       if (run.key === undefined) return;
-      for (const delivery of run.unit.takeMore(run.key, GROUP_SIZE - runs.length)) {
+      for (const delivery of run.unit.takeMore(run.key, most - runs.length)) {
         const more = this.#makeRun(lane, delivery);
         if (more) runs.push(more);
       }
     };
     add(first);
-    while (runs.length < GROUP_SIZE) {
+    while (runs.length < most) {
       const next = lane.next();
       if (!next) break;
       if (this.#needsCare(next)) this.#begin(lane, next);
@@ -257,9 +260,15 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     if (!lane || !this.#careful.admits(run)) return;
     this.#executing++;
     run.isExecuting = true;
-    this.#timeouts.watch(run, lane.handler.timeoutMs);
     if (lane.handler.kind === 'project') void runGroup(this, lane.handler, [run]);
     else runHandler(this, lane.handler, run);
+  }
+
+  /** Its handler is called now, and its time begins: that it waited to be marked, or for its payload, is not its own doing. */
+  called(run: Run<Tx>): void {
+    run.startedMs = this.effects.monoMs();
+    const lane = this.laneOf(run.delivery.unit);
+    if (lane) this.#timeouts.watch(run, lane.handler.timeoutMs);
   }
 
   /** Nothing of this process is written any more, and no timer is left. */
@@ -273,6 +282,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
   /** A run is over, whichever way. Later results of it do not count, and a commit decides over all else. */
   end(run: Run<Tx>, ended: RunOutcome): void {
     if (run.isOver) return;
+    if (run.isCommitting) return void this.#endAfterCommit(run, ended);
     const outcome = run.committed ? afterCommit(run.committed) : ended;
     run.isOver = true;
     const lane = this.laneOf(run.delivery.unit);
@@ -284,6 +294,12 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     if (!isSettling) this.#careful.over(run);
     this.pumpSoon();
     if (run.unit.runnable < LOW) this.#options.onRoom();
+  }
+
+  /** Its handler did not wait for its commit: given up now, the effect could be lost and the message counted as handled. */
+  async #endAfterCommit(run: Run<Tx>, ended: RunOutcome): Promise<void> {
+    const failed = await run.whenCommitEnds();
+    this.end(run, failed && ended.kind === 'done' ? failureOf(run, failed.error) : ended);
   }
 
   /** The database says that a unit is not this process's any more. */
@@ -318,7 +334,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
       const target = run.targetAt(this.effects.monoMs());
       // Waited for to its end, also when the run is aborted: an effect that goes on with a transaction that is over would
       // write outside of it.
-      return commitSafely(this.session, this.workerId(), [target], async (tx) => {
+      return commitSafely(this, [target], async (tx) => {
         await effect(tx);
       });
     });
@@ -367,6 +383,11 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
   #storeFailed(during: string, error: unknown): void {
     this.tell({ kind: 'store-failed', during, error, failures: 1 });
   }
+}
+
+function groupSize<Tx>({ takes }: ProjectingHandler<Tx>): number {
+  for (const { run } of takes.values()) if (run.of === 'each') return GROUP_SIZE.each;
+  return GROUP_SIZE.all;
 }
 
 function afterCommit(committed: CommitOutcome): RunOutcome {

@@ -1,6 +1,6 @@
 import type { HandledEvent } from '../outbox/event.ts';
 import type { Classifier, Classify } from '../retry/failure.ts';
-import type { Policy } from '../retry/policy.ts';
+import type { Policy, PolicyOptions } from '../retry/policy.ts';
 
 /** What happens to later messages of a key when one of it has failed for good. */
 export const ON_DEAD = ['block', 'pass', 'park'] as const;
@@ -13,8 +13,8 @@ export type OnDead = (typeof ON_DEAD)[number];
 
 /** What may be said about a handler. Every field may be left out. */
 export interface HandlerOptions {
-  /** Default: `eventHandler`, 5 attempts, 1 s doubling to 5 min, full jitter. */
-  readonly policy?: Policy | undefined;
+  /** A policy, or what differs from the default: `eventHandler`, 5 attempts, 1 s doubling to 5 min, full jitter. */
+  readonly policy?: Policy | PolicyOptions | undefined;
   /** Asked before the built-in rules for handlers. */
   readonly classify?: Classify | undefined;
   /** Error classes that are final for this handler. */
@@ -67,6 +67,23 @@ export type Handle<Payload, Tx> = (payload: Payload, ctx: HandlerContext<Tx>) =>
 /** Handles one message by database statements alone: its effect is what it does with `tx`. */
 export type Project<Payload, Tx> = (payload: Payload, tx: Tx, ctx: Omit<HandlerContext<Tx>, 'commit'>) => unknown;
 
+/** One message of a batch. */
+export interface BatchItem<Payload, Tx> {
+  readonly payload: Payload;
+  readonly ctx: Omit<HandlerContext<Tx>, 'commit'>;
+}
+
+/**
+ * Handles many messages by database statements alone, in as few as it likes. Messages of one key stand in their order. When it
+ * throws, nothing was kept, and it is called again with one half after the other, until the guilty message is alone.
+ */
+export type ProjectAll<Payload, Tx> = (batch: readonly BatchItem<Payload, Tx>[], tx: Tx) => unknown;
+
+/** What a handler does whose effects are database statements alone: with each message, or with many at once. */
+export type Projection<Tx> =
+  | { readonly of: 'each'; readonly run: Project<unknown, Tx> }
+  | { readonly of: 'all'; readonly run: ProjectAll<unknown, Tx> };
+
 /** How a handler takes one type of message. */
 export interface HandlerTake<Run> {
   readonly event: HandledEvent<unknown>;
@@ -94,7 +111,7 @@ export interface HandlingHandler<Tx> extends HandlerRules {
 export interface ProjectingHandler<Tx> extends HandlerRules {
   readonly kind: 'project';
   /** By type. */
-  readonly takes: ReadonlyMap<string, HandlerTake<Project<unknown, Tx>>>;
+  readonly takes: ReadonlyMap<string, HandlerTake<Projection<Tx>>>;
 }
 
 /** A registered handler: a name, its rules, and what it does with each type of message. */

@@ -18,6 +18,7 @@ export class KeyLine {
   /** Holders whose time has come, and all holders with whether they are dead. Most keys never have one. */
   #due: Map<number, Delivery> | undefined;
   #holders: Map<number, boolean> | undefined;
+  #deadHolders = 0;
   #isSorted = true;
   #lastHolder = -1;
 
@@ -34,8 +35,12 @@ export class KeyLine {
   }
 
   get hasDeadHolder(): boolean {
-    for (const isDead of this.#holders?.values() ?? []) if (isDead) return true;
-    return false;
+    return this.#deadHolders > 0;
+  }
+
+  /** It goes on by itself, when the time of its holder has come. */
+  get isWaiting(): boolean {
+    return this.isHeld && this.#deadHolders === 0;
   }
 
   isHolder(seq: number): boolean {
@@ -48,10 +53,12 @@ export class KeyLine {
       this.#isSorted &&= seq > this.#lastHolder;
       this.#lastHolder = Math.max(seq, this.#lastHolder);
     }
+    this.#deadHolders += Number(isDead) - Number(this.#holders.get(seq) ?? false);
     this.#holders.set(seq, isDead);
   }
 
   free(seq: number): void {
+    if (this.#holders?.get(seq)) this.#deadHolders--;
     this.#holders?.delete(seq);
     this.#due?.delete(seq);
     if (this.#holders?.size !== 0) return;

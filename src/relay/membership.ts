@@ -83,8 +83,8 @@ export class Membership<Tx> {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#wake?.();
+    // Not for the housekeeping: it may take long, and ends with its connection.
     await this.#loop;
-    await this.#housekeeping;
   }
 
   /** Says once more that it lives, while it drains. */
@@ -140,6 +140,8 @@ export class Membership<Tx> {
     this.#isLapsed = false;
     dispatcher.isHeld = false;
     dispatcher.setLanes(this.#lanes, handlers);
+    // A new lane is waited for before the lease begins: by the time it was asked for, that may be over already.
+    if (effects.monoMs() - sentMs >= leaseMs / BEATS) await this.beat();
   }
 
   async #buried(): Promise<void> {
@@ -254,9 +256,10 @@ export class Membership<Tx> {
     const { session, effects, keep, tell, onFailure } = this.#options;
     this.#lastHouseMs = effects.monoMs();
     try {
-      tell({ kind: 'house', report: await session.tidy(keep) });
+      const report = await session.tidy(keep);
+      if (!this.#isStopped) tell({ kind: 'house', report });
     } catch (error) {
-      onFailure('tidy', error);
+      if (!this.#isStopped) onFailure('tidy', error);
     } finally {
       this.#housekeeping = undefined;
     }

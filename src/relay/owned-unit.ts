@@ -56,7 +56,7 @@ export class OwnedUnit {
   readonly #marks = new Map<number, { readonly before: number; isWritten: boolean }>();
   readonly #editedTail = new Map<number, number>();
   #onSettled: { readonly key: string; readonly resolve: () => void }[] = [];
-  #heldKeys = 0;
+  #waitingKeys = 0;
   readonly #deadHolders = new Set<number>();
 
   constructor(token: Token, sink: UnitSink, options: { parks: boolean; carefulStarts: number }) {
@@ -89,8 +89,9 @@ export class OwnedUnit {
     return !this.#parks && this.#deadHolders.size > 0;
   }
 
-  get heldKeys(): number {
-    return this.#heldKeys;
+  /** How many keys wait until one of theirs is tried again. */
+  get waitingKeys(): number {
+    return this.#waitingKeys;
   }
 
   /** Forgets what is queued; what runs goes on. The unit must be loaded again before it is read. */
@@ -274,7 +275,7 @@ export class OwnedUnit {
 
   #clearLines(): void {
     this.#lines.clear();
-    this.#heldKeys = 0;
+    this.#waitingKeys = 0;
     this.#deadHolders.clear();
     for (const { key } of this.#running.values()) if (key !== undefined) this.#line(key).busy++;
   }
@@ -317,17 +318,19 @@ export class OwnedUnit {
   }
 
   #hold(line: KeyLine, seq: number, isDead: boolean): void {
-    if (!line.isHeld) this.#heldKeys++;
     if (isDead) this.#deadHolders.add(seq);
     else this.#deadHolders.delete(seq);
+    const wasWaiting = line.isWaiting;
     line.hold(seq, isDead);
+    this.#waitingKeys += Number(line.isWaiting) - Number(wasWaiting);
   }
 
   #free(line: KeyLine, seq: number): void {
     if (!line.isHeld) return;
     this.#deadHolders.delete(seq);
+    const wasWaiting = line.isWaiting;
     line.free(seq);
-    if (!line.isHeld) this.#heldKeys--;
+    this.#waitingKeys += Number(line.isWaiting) - Number(wasWaiting);
   }
 
   #parkAll(line: KeyLine): void {

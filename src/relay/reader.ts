@@ -22,8 +22,9 @@ const AHEAD_CHARS = 32 * 1024 * 1024;
 const ROWS_PER_READ = 2_048;
 // What a unit is asked for that had no more the last time.
 const CAUGHT_UP_ROWS = 64;
-// So many keys wait for a retry that each more would cost memory and not speed.
-const MAX_HELD_KEYS = 200_000;
+// So many keys wait for a retry that each more would cost memory and not speed: nothing new is read until some were tried again.
+// Those behind a dead letter are not counted: they wait for somebody, and the others would wait for him too.
+const MAX_WAITING_KEYS = 200_000;
 // While it falls asleep: transactions that were open then may not have seen that it wants to be woken.
 const DOZE_POLL_MS = 5;
 const DOZE_MS = 1_000;
@@ -47,7 +48,7 @@ export class Reader<Tx> {
   #isWoken = false;
   #loop: Promise<void> | undefined;
   #canBeWoken = false;
-  #doze: { readonly atMs: number; readonly open: readonly string[] | undefined } | undefined;
+  #doze: { readonly atMs: number; readonly open: readonly string[] | undefined; toldMs: number } | undefined;
   #busyReads = 0;
   #pollMs = FIRST_POLL_MS;
   /** Enough is in memory; nothing new was asked for. */
@@ -163,21 +164,36 @@ export class Reader<Tx> {
   }
 
   #request(units: readonly OwnedUnit[]): ReadRequest {
-    const { runnable, heldKeys, chars, known } = sumOf(units);
-    this.#isFull = runnable >= AHEAD_ROWS || chars >= AHEAD_CHARS || heldKeys >= MAX_HELD_KEYS;
+    const full = this.#atTheirShare(units, isFull);
+    const crowded = this.#atTheirShare(units, isCrowded);
+    const takesNone = (unit: OwnedUnit): boolean => full.has(unit) || crowded.has(unit);
+    this.#isFull = full.size > 0 || crowded.size > 0;
+    const known = sum(units, ({ knownDueCount }) => knownDueCount);
     // Shared among those that had more the last time: one with a long line must get past it.
-    const behind = units.filter(({ isBehind }) => isBehind).length;
+    const behind = units.filter((unit) => unit.isBehind && !takesNone(unit)).length;
     const perUnit = Math.max(16, Math.ceil(ROWS_PER_READ / Math.max(1, behind)));
     return {
       units: units.map((unit) => ({
         unit: unit.token.unit,
         after: unit.cursor,
         skipsBlocked: unit.skipsBlocked,
-        limit: this.#isFull ? 0 : Math.max(0, (unit.isBehind ? perUnit : CAUGHT_UP_ROWS) - unit.runnable),
+        withoutDue: full.has(unit),
+        limit: takesNone(unit) ? 0 : Math.max(0, (unit.isBehind ? perUnit : CAUGHT_UP_ROWS) - unit.runnable),
       })),
       since: this.#since,
-      dueLimit: known + (this.#isFull ? 0 : 256),
+      dueLimit: known + 256,
     };
+  }
+
+  /** Where the limit is reached by all together: the units of those handlers that have their share of it. */
+  #atTheirShare(units: readonly OwnedUnit[], isReached: typeof isFull): ReadonlySet<OwnedUnit> {
+    if (!isReached(units, 1)) return new Set();
+    const lanes = new Map<unknown, OwnedUnit[]>();
+    for (const unit of units) {
+      const lane = this.#options.dispatcher.laneOf(unit.token.unit);
+      lanes.set(lane, [...(lanes.get(lane) ?? []), unit]);
+    }
+    return new Set([...lanes.values()].filter((ofLane) => isReached(ofLane, lanes.size)).flat());
   }
 
   #accept(answer: ReadAnswer, asked: ReadonlyMap<number, OwnedUnit>): void {
@@ -218,10 +234,11 @@ export class Reader<Tx> {
 
   /** With enough ahead it waits until that is nearly worked off; otherwise it reads on at once. */
   async #waitForRoom(): Promise<void> {
-    const { runnable } = sumOf([...this.#options.dispatcher.units.values()]);
-    if (!this.#isFull && runnable < AHEAD_ROWS / 2) return;
+    if (!this.#isFull && runnableOf(this.#options.dispatcher.units.values()) < AHEAD_ROWS / 2) return;
     this.#waitsForRoom = true;
-    await this.#sleep(this.#options.pollMs);
+    // Others may have news while one handler does not get on.
+    this.#pollMs = Math.min(LAST_POLL_MS, this.#pollMs * 1.5);
+    await this.#sleep(Math.min(this.#pollMs, this.#options.pollMs));
     this.#waitsForRoom = false;
   }
 
@@ -233,11 +250,16 @@ export class Reader<Tx> {
     }
     if (!this.#doze) {
       await session.doze(workerId());
-      this.#doze = { atMs: effects.monoMs(), open: undefined };
+      this.#doze = { atMs: effects.monoMs(), open: undefined, toldMs: effects.monoMs() };
       return;
     }
     const open = this.#doze.open ?? snapshot.xip;
-    this.#doze = { atMs: this.#doze.atMs, open };
+    this.#doze = { ...this.#doze, open };
+    // A crash of the database forgets who sleeps, and whoever was taken for dead has a new name.
+    if (effects.monoMs() - this.#doze.toldMs >= pollMs) {
+      await session.doze(workerId());
+      this.#doze.toldMs = effects.monoMs();
+    }
     const isUnsure =
       open.some((xid) => BigInt(xid) >= BigInt(snapshot.xmin)) && effects.monoMs() - this.#doze.atMs < DOZE_MS;
     await this.#sleep(Math.min(isUnsure ? DOZE_POLL_MS : pollMs, nextDueInMs));
@@ -288,13 +310,23 @@ function noteBehind(units: readonly OwnedUnit[], { units: asked }: ReadRequest, 
   for (const [i, unit] of units.entries()) unit.isBehind = (read.get(unit.token.unit) ?? 0) >= (asked[i]?.limit ?? 0);
 }
 
-function sumOf(units: readonly OwnedUnit[]): { runnable: number; chars: number; heldKeys: number; known: number } {
-  const sum = { runnable: 0, chars: 0, heldKeys: 0, known: 0 };
-  for (const unit of units) {
-    sum.runnable += unit.runnable;
-    sum.chars += unit.bufferedChars;
-    sum.heldKeys += unit.heldKeys;
-    sum.known += unit.knownDueCount;
-  }
-  return sum;
+/** Whether these have one of so many parts of what may be in memory and ready to run. */
+function isFull(units: readonly OwnedUnit[], parts: number): boolean {
+  const chars = sum(units, ({ bufferedChars }) => bufferedChars);
+  return chars >= AHEAD_CHARS / parts || runnableOf(units) >= AHEAD_ROWS / parts;
+}
+
+/** Whether these have one of so many parts of the keys that may wait. What is due of them is still read: it makes room. */
+function isCrowded(units: readonly OwnedUnit[], parts: number): boolean {
+  return sum(units, ({ waitingKeys }) => waitingKeys) >= MAX_WAITING_KEYS / parts;
+}
+
+function runnableOf(units: Iterable<OwnedUnit>): number {
+  return sum(units, ({ runnable }) => runnable);
+}
+
+function sum(units: Iterable<OwnedUnit>, of: (unit: OwnedUnit) => number): number {
+  let total = 0;
+  for (const unit of units) total += of(unit);
+  return total;
 }

@@ -6,7 +6,7 @@ import type { OutboxStore } from '../outbox/outbox-store.ts';
  * of one *lane* (a handler, or a handler in one generation). A unit has one owner at a time, told by (unit, owner, epoch), and
  * every write that names a token is refused once the lease says otherwise.
  */
-export interface RelayStore<Tx> extends OutboxStore<Tx> {
+export interface RelayStore<Tx, SendTx = Tx> extends OutboxStore<SendTx> {
   /** Looks whether the schema fits and opens the relay's own connections. Throws `SCHEMA_TOO_OLD`, `SCHEMA_TOO_NEW`, … */
   openRelay(): Promise<RelaySession<Tx>>;
 }
@@ -136,6 +136,8 @@ export interface UnitRequest {
   readonly limit: number;
   /** Rows behind a dead letter of their key are left out, however many: they cannot run before somebody pokes the unit. */
   readonly skipsBlocked: boolean;
+  /** Its waiting rows are not wanted: enough of its handler is in memory. */
+  readonly withoutDue?: boolean;
 }
 
 /** What to read. Late rows and due rows are given for all units named, whatever the limits. */
@@ -260,7 +262,10 @@ export interface HouseReport {
 
 /** One worker's conversation with the database. Every call is bounded by a timeout and rejects when the database is away. */
 export interface RelaySession<Tx> {
-  /** Makes handlers, lanes and leases known and joins. Adopts messages that waited for such a handler. */
+  /**
+   * Makes handlers and lanes known and joins. Adopts messages that waited for such a handler, in their place in line. Nobody owns
+   * a new lane before those are adopted that were sent past it: what is still open then is waited for, up to five seconds.
+   */
   register(worker: WorkerRegistration): Promise<readonly Lane[]>;
   /** Says that the worker lives. False: it was buried, and owns nothing any more. */
   beat(workerId: string, leaseMs: number, running: readonly RunningReport[]): Promise<boolean>;

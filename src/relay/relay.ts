@@ -29,7 +29,7 @@ export interface RelayParts<Tx> {
 export interface RunningRelay extends AsyncDisposable {
   /** Changes when the worker was taken for dead and joined again. */
   readonly workerId: string;
-  /** Resolves when everything that was ready has been handled, as far as this process owns it. */
+  /** Resolves when everything that was committed and ready before the call has been handled, as far as this process owns it. */
   whenIdle(): Promise<void>;
   /**
    * Starts nothing more, lets what runs end within `drainMs` (default 10,000), aborts the rest, gives everything back. May be
@@ -38,7 +38,8 @@ export interface RunningRelay extends AsyncDisposable {
   stop(options?: { readonly drainMs?: number | undefined }): Promise<void>;
 }
 
-const DRAIN_MS = 10_000;
+/** How long what runs may take to end when a relay stops, unless it is told otherwise. */
+export const DEFAULT_DRAIN_MS = 10_000;
 const IDLE_LOOK_MS = 20;
 
 /** Joins the other workers and starts to handle messages. Rejects when it cannot join. */
@@ -110,13 +111,15 @@ class Relay<Tx> implements RunningRelay {
 
   async whenIdle(): Promise<void> {
     const { effects } = this.#parts;
+    // What was committed a moment before must be looked for first.
+    this.#reader.wake();
     while (!this.#stopping && !(this.#membership.hasLooked && this.#reader.isExhausted && this.#dispatcher.isIdle)) {
       await new Promise<void>((resolve) => effects.setTimer(resolve, IDLE_LOOK_MS));
     }
   }
 
   async stop(options: { readonly drainMs?: number | undefined } = {}): Promise<void> {
-    this.#stopping ??= this.#stop(options.drainMs ?? DRAIN_MS);
+    this.#stopping ??= this.#stop(options.drainMs ?? DEFAULT_DRAIN_MS);
     return this.#stopping;
   }
 

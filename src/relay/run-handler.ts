@@ -1,7 +1,7 @@
 import { HoldfastError, isHoldfastError } from '../kernel/error.ts';
 import type { Effects } from '../kernel/effects.ts';
 import { describeIssue } from '../outbox/payload.ts';
-import type { HandlerTake, HandlingHandler, Project, ProjectingHandler } from './handler.ts';
+import type { Handle, HandlerTake, HandlingHandler, ProjectingHandler, Projection } from './handler.ts';
 import type { RelayEvent } from './relay-event.ts';
 import type { RelaySession } from './relay-store.ts';
 import { commitSafely, LocalFault } from './local-fault.ts';
@@ -15,6 +15,8 @@ export interface RunnerHost<Tx> {
   readonly wrapRun: RunWrapper | undefined;
   readonly tell: (event: RelayEvent) => void;
   workerId(): string;
+  /** The handler is called now. */
+  called(run: Run<Tx>): void;
   whenKeySettled(run: Run<Tx>): Promise<void>;
   end(run: Run<Tx>, outcome: RunOutcome): void;
 }
@@ -24,8 +26,9 @@ export function runHandler<Tx>(host: RunnerHost<Tx>, handler: HandlingHandler<Tx
   tellStarted(host, run);
   const call = (): unknown => {
     const take = takeOf(handler, run);
-    const payload = payloadOf(host, take, run);
-    return isThenable(payload) ? payload.then((ready) => take.run(ready, run)) : take.run(payload, run);
+    const { payload } = run.delivery;
+    if (payload === undefined) return fetchPayload(host, run).then((text) => beginAttempt(host, take, run, text));
+    return beginAttempt(host, take, run, payload);
   };
   let result: unknown;
   try {
@@ -41,6 +44,23 @@ export function runHandler<Tx>(host: RunnerHost<Tx>, handler: HandlingHandler<Tx
       (error: unknown) => host.end(run, failureOf(run, error)),
     );
   }
+}
+
+/** What the event's schema makes of the payload, handed to the handler; not any more if it was told to stop before. */
+function beginAttempt<Tx>(
+  host: RunnerHost<Tx>,
+  { event, run: handle }: HandlerTake<Handle<unknown, Tx>>,
+  run: Run<Tx>,
+  text: string,
+): unknown {
+  const begin = (payload: unknown): unknown => {
+    if (run.aborted) throw run.aborted.reason;
+    return handle(payload, run);
+  };
+  if (run.aborted) throw run.aborted.reason;
+  host.called(run);
+  const payload: unknown = JSON.parse(text);
+  return event.schema ? validated(event, payload).then(begin) : begin(payload);
 }
 
 /**
@@ -70,7 +90,7 @@ export async function runGroup<Tx>(
 
 interface Prepared<Tx> {
   readonly run: Run<Tx>;
-  readonly take: HandlerTake<Project<unknown, Tx>>;
+  readonly take: HandlerTake<Projection<Tx>>;
   readonly payload: unknown;
 }
 
@@ -110,13 +130,12 @@ async function commitTogether<Tx>(
     for (const { run } of prepared) await host.whenKeySettled(run);
     const now = host.effects.monoMs();
     const targets = prepared.map(({ run }) => run.targetAt(now));
-    const outcome = await commitSafely(host.session, host.workerId(), targets, async (tx) => {
-      for (const { run, take, payload } of prepared) {
-        const call = async (): Promise<unknown> => take.run(payload, tx, run);
+    const outcome = await commitSafely(host, targets, async (tx) => {
+      for (const [first, ...more] of callsOf(prepared)) {
         try {
-          await runWrapped(host.wrapRun, run, call);
+          await project(host, [first, ...more], tx);
         } catch (error) {
-          failed = failureOf(run, error);
+          failed = failureOf(first.run, error);
           throw error;
         }
       }
@@ -129,8 +148,37 @@ async function commitTogether<Tx>(
   }
 }
 
+type Call<Tx> = [first: Prepared<Tx>, ...more: Prepared<Tx>[]];
+
+/** Which messages share a call of their handler: neighbours that one function takes many of at once. */
+function callsOf<Tx>(prepared: readonly Prepared<Tx>[]): readonly Call<Tx>[] {
+  const calls: Call<Tx>[] = [];
+  for (const one of prepared) {
+    const last = calls.at(-1);
+    const { of, run } = one.take.run;
+    if (of === 'all' && last?.[0].take.run.run === run) last.push(one);
+    else calls.push([one]);
+  }
+  return calls;
+}
+
+/** Calls the handler once, within the wrapper of each message. */
+function project<Tx>({ wrapRun }: RunnerHost<Tx>, call: Call<Tx>, tx: Tx): Promise<unknown> {
+  const [{ run, take, payload }] = call;
+  const projection = take.run;
+  const innermost = async (): Promise<unknown> => {
+    if (projection.of === 'each') return projection.run(payload, tx, run);
+    return projection.run(
+      call.map((one) => ({ payload: one.payload, ctx: one.run })),
+      tx,
+    );
+  };
+  if (!wrapRun) return innermost();
+  return call.reduceRight((inner, one) => () => runWrapped(wrapRun, one.run, inner), innermost)();
+}
+
 /** What its failure means: its own, or that it was told to stop. */
-function failureOf<Tx>(run: Run<Tx>, error: unknown): RunOutcome {
+export function failureOf<Tx>(run: Run<Tx>, error: unknown): RunOutcome {
   if (error instanceof LocalFault) return { kind: 'refused', reason: 'outcome-unknown' };
   if (isHoldfastError(error, 'DELIVERY_TAKEN')) return { kind: 'refused', reason: 'row-changed' };
   if (isHoldfastError(error, 'HANDLER_TYPE_UNKNOWN')) return { kind: 'postponed', error };

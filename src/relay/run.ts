@@ -23,7 +23,8 @@ export class Run<Tx> implements HandlerContext<Tx> {
   readonly unit: OwnedUnit;
   readonly handler: string;
   readonly maxAttempts: number;
-  readonly startedMs: number;
+  /** When its handler was called; before that, when it was taken out of its line. */
+  startedMs: number;
   readonly commit: HandlerContext<Tx>['commit'];
   /** The result no longer counts: it ended, or was given up. */
   isOver = false;
@@ -48,7 +49,13 @@ export class Run<Tx> implements HandlerContext<Tx> {
     this.maxAttempts = about.maxAttempts;
     this.startedMs = about.startedMs;
     // A field and not a method: handlers take it out of the context.
-    this.commit = (effect) => host.commit(this, effect);
+    this.commit = (effect) => {
+      const isItsCommit = !this.isOver && !this.isCommitting && this.committed === undefined;
+      const committed = host.commit(this, effect);
+      // Whether or not the handler waits for it: the end of the run does, and judges its failure.
+      if (isItsCommit) committed.catch(() => undefined);
+      return committed;
+    };
   }
 
   get attempt(): number {
@@ -148,9 +155,12 @@ export class Run<Tx> implements HandlerContext<Tx> {
     }
   }
 
-  /** Resolves when no commit is on its way. */
-  async whenCommitEnds(): Promise<void> {
-    await this.#committing?.catch(() => undefined);
+  /** Resolves when no commit is on its way, with its error if it failed. */
+  async whenCommitEnds(): Promise<{ readonly error: unknown } | undefined> {
+    return this.#committing?.then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    );
   }
 
   targetAt(nowMs: number): CommitTarget {

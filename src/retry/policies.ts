@@ -1,4 +1,4 @@
-import { type Policy, policy } from './policy.ts';
+import { type Policy, policy, type PolicyDefaults, toPolicy } from './policy.ts';
 import { exponential, expression, steps } from './schedule.ts';
 
 const HOUR_MS = 3_600_000;
@@ -14,12 +14,16 @@ export const consumer: Policy = policy({
   timeoutMs: Infinity,
 });
 
-/** An event handler: 5 attempts, 1 s doubling to 5 min, full jitter. */
-export const eventHandler: Policy = policy({
+/** What the policy of an event handler is where its fields say nothing. The handler's own timeout bounds it. */
+export const HANDLER_DEFAULTS: PolicyDefaults = {
   maxAttempts: 5,
-  schedule: exponential({ baseMs: 1_000, maxMs: 5 * MINUTE_MS }),
+  baseDelayMs: 1_000,
+  maxDelayMs: 5 * MINUTE_MS,
   timeoutMs: Infinity,
-});
+};
+
+/** An event handler: 5 attempts, 1 s doubling to 5 min, full jitter. */
+export const eventHandler: Policy = toPolicy({}, HANDLER_DEFAULTS);
 
 /** A webhook delivery: 6 attempts, 10 s doubling, no jitter. */
 export const webhookDelivery: Policy = policy({

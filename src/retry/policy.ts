@@ -65,13 +65,25 @@ export const POLICY_FIELDS: readonly string[] = [
   'clock',
 ] satisfies (keyof PolicyOptions)[];
 
-const DEFAULTS = { maxAttempts: 3, baseDelayMs: 250, maxDelayMs: 5_000, timeoutMs: 10_000, jitter: true } as const;
+/** What a policy is where its options say nothing. */
+export interface PolicyDefaults {
+  readonly maxAttempts: number;
+  readonly baseDelayMs: number;
+  readonly maxDelayMs: number;
+  readonly timeoutMs: number;
+}
+
+const SERVICE_CALL: PolicyDefaults = { maxAttempts: 3, baseDelayMs: 250, maxDelayMs: 5_000, timeoutMs: 10_000 };
 
 /**
  * Makes a policy, or refuses it with every wrong option named at once. With no options it is the service-call policy:
  * 3 attempts, 250 ms doubling to 5 s with full jitter, 10 s per attempt.
  */
 export function policy(options: PolicyOptions = {}): Policy {
+  return makePolicy(options, SERVICE_CALL);
+}
+
+function makePolicy(options: PolicyOptions, defaults: PolicyDefaults): Policy {
   const check = new OptionCheck('policy()');
   if (!check.object('options', options, 'pass an object such as { maxAttempts: 5 }')) check.done();
   check.known(options, POLICY_FIELDS);
@@ -82,15 +94,15 @@ export function policy(options: PolicyOptions = {}): Policy {
   const schedule =
     options.schedule ??
     exponential({
-      baseMs: options.baseDelayMs ?? Math.min(DEFAULTS.baseDelayMs, options.maxDelayMs ?? Infinity),
-      maxMs: options.maxDelayMs ?? Math.max(DEFAULTS.maxDelayMs, options.baseDelayMs ?? 0),
-      jitter: jitterOf(options.jitter ?? DEFAULTS.jitter),
+      baseMs: options.baseDelayMs ?? Math.min(defaults.baseDelayMs, options.maxDelayMs ?? Infinity),
+      maxMs: options.maxDelayMs ?? Math.max(defaults.maxDelayMs, options.baseDelayMs ?? 0),
+      jitter: jitterOf(options.jitter ?? true),
     });
   return Object.freeze({
     [BRAND]: true as const,
     schedule,
-    maxAttempts: options.maxAttempts ?? (endsByItself(options, schedule) ? Infinity : DEFAULTS.maxAttempts),
-    timeoutMs: options.timeoutMs ?? Math.min(DEFAULTS.timeoutMs, options.maxElapsedMs ?? Infinity),
+    maxAttempts: options.maxAttempts ?? (endsByItself(options, schedule) ? Infinity : defaults.maxAttempts),
+    timeoutMs: options.timeoutMs ?? Math.min(defaults.timeoutMs, options.maxElapsedMs ?? Infinity),
     maxWaitMs: options.maxWaitMs ?? Infinity,
     maxElapsedMs: options.maxElapsedMs ?? Infinity,
     hint: Object.freeze({ maxMs: options.hint?.maxMs ?? 60_000, above: options.hint?.above ?? 'clamp' }),
@@ -99,8 +111,8 @@ export function policy(options: PolicyOptions = {}): Policy {
 }
 
 /** The policy itself, or the one made from options: what every function that takes either of them calls. */
-export function toPolicy(value: Policy | PolicyOptions): Policy {
-  return typeof value === 'object' && value !== null && BRAND in value ? value : policy(value);
+export function toPolicy(value: Policy | PolicyOptions, defaults: PolicyDefaults = SERVICE_CALL): Policy {
+  return typeof value === 'object' && value !== null && BRAND in value ? value : makePolicy(value, defaults);
 }
 
 function jitterOf(jitter: boolean | Jitter): Jitter {

@@ -1,17 +1,25 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import type { HandledEvent } from '../outbox/event.ts';
-import { type Handle, type HandlerDefinition, type HandlerOptions, ON_DEAD, type Project } from '../relay/handler.ts';
+import {
+  type Handle,
+  type HandlerDefinition,
+  type HandlerOptions,
+  ON_DEAD,
+  type Projection,
+} from '../relay/handler.ts';
 import { createClassifier } from '../retry/classifier.ts';
-import { eventHandler } from '../retry/policies.ts';
+import { checkPolicy } from '../retry/check-policy.ts';
+import { eventHandler, HANDLER_DEFAULTS } from '../retry/policies.ts';
+import { toPolicy } from '../retry/policy.ts';
 
 /** A handler under one name, for one or several kinds of message. */
 interface Registration<Tx> {
-  readonly of: 'on()' | 'project()';
+  readonly of: 'on()' | 'project()' | 'projectAll()';
   readonly events: readonly HandledEvent<unknown>[];
   readonly name: string;
   readonly run:
     | { readonly kind: 'handle'; readonly run: Handle<unknown, Tx> }
-    | { readonly kind: 'project'; readonly run: Project<unknown, Tx> };
+    | { readonly kind: 'project'; readonly run: Projection<Tx> };
   readonly options: HandlerOptions;
 }
 
@@ -33,6 +41,7 @@ const TIMEOUT_MS = 5 * 60_000;
 /** The handlers of one service, by name. Wrong registrations are refused at once, all named. */
 export class HandlerRegistry<Tx> {
   readonly #handlers = new Map<string, HandlerDefinition<Tx>>();
+  #isSealed = false;
 
   get all(): ReadonlyMap<string, HandlerDefinition<Tx>> {
     return this.#handlers;
@@ -40,12 +49,17 @@ export class HandlerRegistry<Tx> {
 
   add(registration: Registration<Tx>): void {
     const known = this.#handlers.get(registration.name);
-    checkRegistration(registration, known);
+    checkRegistration(registration, known, this.#isSealed);
     const { events, run } = registration;
     const takes = new Map<string, unknown>(known?.takes);
     for (const event of events) takes.set(event.type, { event, run: run.run });
     const rules = known ?? rulesOf(registration);
     this.#handlers.set(registration.name, { ...rules, kind: run.kind, takes } as HandlerDefinition<Tx>);
+  }
+
+  /** Nothing can be added from now on: what runs would not learn of it. */
+  seal(): void {
+    this.#isSealed = true;
   }
 
   /** The handlers of these names; all when none are given. Refuses names it does not know. */
@@ -56,7 +70,8 @@ export class HandlerRegistry<Tx> {
     for (const name of names) {
       const handler = this.#handlers.get(name);
       if (handler) chosen.set(name, handler);
-      else check.refuse('handlers', name, `write names that are registered: ${[...this.#handlers.keys()].join(', ')}`);
+      else
+        check.refuseName('handlers', name, `write names that are registered: ${[...this.#handlers.keys()].join(', ')}`);
     }
     check.done();
     return chosen;
@@ -64,7 +79,8 @@ export class HandlerRegistry<Tx> {
 }
 
 function rulesOf<Tx>({ name, run, options }: Registration<Tx>): Omit<HandlerDefinition<Tx>, 'kind' | 'takes'> {
-  const { policy = eventHandler, classify, terminalErrors, onDead = 'block', repeatable = false } = options;
+  const { classify, terminalErrors, onDead = 'block', repeatable = false } = options;
+  const policy = toPolicy(options.policy ?? eventHandler, HANDLER_DEFAULTS);
   const limit = Number.isFinite(policy.timeoutMs) ? policy.timeoutMs : TIMEOUT_MS;
   return {
     name,
@@ -80,21 +96,24 @@ function rulesOf<Tx>({ name, run, options }: Registration<Tx>): Omit<HandlerDefi
 function checkRegistration<Tx>(
   { of, events, name, run, options }: Registration<Tx>,
   known: HandlerDefinition<Tx> | undefined,
+  isSealed: boolean,
 ): void {
   const check = new OptionCheck(of);
+  if (isSealed) check.refuseName('name', name, 'register it before hf.start(): what runs already does not learn of it');
   if (events.length === 0) check.refuse('event', events, 'pass an event, or a list with at least one');
   for (const event of events) {
-    if (typeof event?.type !== 'string') check.refuse('event', event, "pass what event('order.placed') gives");
+    if (typeof event?.type !== 'string') check.refuseName('event', event, "pass what event('order.placed') gives");
     else if (known?.takes.has(event.type)) {
-      check.refuse('name', name, `choose another name: it already handles ${JSON.stringify(event.type)}`);
+      check.refuseName('name', name, `choose another name: it already handles ${JSON.stringify(event.type)}`);
     }
   }
   if (typeof name !== 'string' || !NAME.test(name)) {
-    check.refuse('name', name, "write letters, digits and . _ -, at most 100, for example 'email-receipt'");
+    check.refuseName('name', name, "write letters, digits and . _ -, at most 100, for example 'email-receipt'");
   }
-  if (typeof run.run !== 'function') check.refuse('handler', run.run, 'pass a function of the payload');
+  const handler: unknown = run.kind === 'project' ? run.run.run : run.run;
+  if (typeof handler !== 'function') check.refuse('handler', handler, 'pass a function of the payload');
   if (known && known.kind !== run.kind)
-    check.refuse('name', name, 'choose another name: one name is for on() or for project()');
+    check.refuseName('name', name, 'choose another name: one name is for on(), or for project() and projectAll()');
   if (check.object('options', options, 'pass an object, or leave it out')) checkOptions(check, options, known);
   check.done();
 }
@@ -109,9 +128,7 @@ function checkOptions<Tx>(check: OptionCheck, options: HandlerOptions, known: Ha
       'give the options with the first event of the name, or pass all events in one list',
     );
   }
-  if (policy !== undefined && typeof policy?.schedule?.delayMs !== 'function') {
-    check.refuse('policy', policy, 'pass what policy() gives, or leave it out');
-  }
+  if (policy !== undefined) checkPolicy(check, 'policy', policy);
   if (concurrency !== undefined) {
     check.number('concurrency', concurrency, {
       min: 1,

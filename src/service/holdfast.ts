@@ -2,18 +2,18 @@ import { OptionCheck } from '../kernel/check-options.ts';
 import type { HandledEvent } from '../outbox/event.ts';
 import type { OutboxStore } from '../outbox/outbox-store.ts';
 import { createSending, type Sending } from '../outbox/sending.ts';
-import type { Handle, HandlerOptions, Project } from '../relay/handler.ts';
+import type { Handle, HandlerOptions, Project, ProjectAll } from '../relay/handler.ts';
 import type { RelayStore } from '../relay/relay-store.ts';
 import { type RunningRelay, startRelay } from '../relay/relay.ts';
 import { HandlerRegistry } from './handler-registry.ts';
 import { relayParts, type StartOptions } from './start-options.ts';
 
 /** What `holdfast` takes. */
-export interface HoldfastOptions<Tx> {
+export interface HoldfastOptions<Tx, SendTx = Tx> {
   /** The name of this service: the `source` of what it sends, and what its dead letters are listed under. */
   readonly service: string;
   /** With `start`, a store that can run handlers: `postgres({ pool })`. */
-  readonly store: OutboxStore<Tx> | RelayStore<Tx>;
+  readonly store: OutboxStore<SendTx> | RelayStore<Tx, SendTx>;
   /** The generation of this deployment: what it sends carries it. Default: none. */
   readonly generation?: number | undefined;
   /** Its handlers take messages of their own generation only, so that a rolling deployment does not mix them. Default false. */
@@ -21,27 +21,50 @@ export interface HoldfastOptions<Tx> {
 }
 
 /** One kind of message, or several, as `on` and `project` take them. */
-type Events<Output> = HandledEvent<Output> | readonly HandledEvent<Output>[];
+type Events<Event> = Event | readonly Event[];
 
-/** Holdfast in one service. */
-export interface Holdfast<Tx> extends Sending<Tx> {
+/** What a handler gets: of several kinds of message, the payload of any of them. */
+type PayloadOf<Event> = Event extends HandledEvent<infer Output> ? Output : never;
+
+/** Holdfast in one service. `Tx` is the transaction that handlers get, `SendTx` what `send` takes. */
+export interface Holdfast<Tx, SendTx = Tx> extends Sending<SendTx> {
   readonly service: string;
   /**
    * Registers a handler. Each name gets every message of its events once, in order within a key, in whichever process has it.
    * Returning is success; throwing is a failed attempt, judged by its policy.
    */
-  on<Output>(events: Events<Output>, name: string, handle: Handle<Output, Tx>, options?: HandlerOptions): void;
+  on<Event extends HandledEvent<unknown>>(
+    events: Events<Event>,
+    name: string,
+    handle: Handle<PayloadOf<Event>, Tx>,
+    options?: HandlerOptions,
+  ): void;
   /**
    * Registers a handler whose effects are database statements alone: `tx` is a transaction in which the message is finished
    * too. Many messages share one commit, which makes it the fastest way. Touch nothing but `tx` in it.
    */
-  project<Output>(events: Events<Output>, name: string, project: Project<Output, Tx>, options?: HandlerOptions): void;
-  /** Starts to handle messages in this process. Register handlers before. */
+  project<Event extends HandledEvent<unknown>>(
+    events: Events<Event>,
+    name: string,
+    project: Project<PayloadOf<Event>, Tx>,
+    options?: HandlerOptions,
+  ): void;
+  /**
+   * As `project`, but with many messages at once, up to 500, so that one statement does for all: an insert of many rows.
+   * Throw when one of them is wrong: the others are then tried without it.
+   */
+  projectAll<Event extends HandledEvent<unknown>>(
+    events: Events<Event>,
+    name: string,
+    project: ProjectAll<PayloadOf<Event>, Tx>,
+    options?: HandlerOptions,
+  ): void;
+  /** Starts to handle messages in this process. Register handlers before: later ones are refused. */
   start(options?: StartOptions): Promise<RunningRelay>;
 }
 
 /** Ties a service to its store. It starts nothing: sending needs no running part. */
-export function holdfast<Tx>(options: HoldfastOptions<Tx>): Holdfast<Tx> {
+export function holdfast<SendTx, Tx = SendTx>(options: HoldfastOptions<Tx, SendTx>): Holdfast<Tx, SendTx> {
   checkHoldfast(options);
   const { service, store, generation, pinned = false } = options;
   const registry = new HandlerRegistry<Tx>();
@@ -53,17 +76,23 @@ export function holdfast<Tx>(options: HoldfastOptions<Tx>): Holdfast<Tx> {
       registry.add({ of: 'on()', events: [events].flat(), name, run, options: handlerOptions });
     },
     project: (events, name, project, handlerOptions = {}) => {
-      const run = { kind: 'project', run: project as Project<unknown, Tx> } as const;
+      const run = { kind: 'project', run: { of: 'each', run: project as Project<unknown, Tx> } } as const;
       registry.add({ of: 'project()', events: [events].flat(), name, run, options: handlerOptions });
+    },
+    projectAll: (events, name, project, handlerOptions = {}) => {
+      const run = { kind: 'project', run: { of: 'all', run: project as ProjectAll<unknown, Tx> } } as const;
+      registry.add({ of: 'projectAll()', events: [events].flat(), name, run, options: handlerOptions });
     },
     start: async (startOptions = {}) => {
       const about = { service, generation, isPinned: pinned };
-      return startRelay(await relayParts(about, store, registry, startOptions));
+      const parts = await relayParts(about, store, registry, startOptions);
+      registry.seal();
+      return startRelay(parts);
     },
   };
 }
 
-function checkHoldfast<Tx>(options: HoldfastOptions<Tx>): void {
+function checkHoldfast<Tx, SendTx>(options: HoldfastOptions<Tx, SendTx>): void {
   const check = new OptionCheck('holdfast()');
   if (check.object('options', options, "pass { service: 'orders', store: postgres({ pool }) }")) {
     check.known(options, ['service', 'store', 'generation', 'pinned']);

@@ -45,9 +45,9 @@ const FIELDS: readonly (keyof StartOptions)[] = [
 const WEEK_MS = 7 * 86_400_000;
 
 /** Puts together what a relay is made of. Throws when an option is wrong or nothing is there to run. */
-export async function relayParts<Tx>(
+export async function relayParts<Tx, SendTx>(
   about: { readonly service: string; readonly generation: number | undefined; readonly isPinned: boolean },
-  store: OutboxStore<Tx> | RelayStore<Tx>,
+  store: OutboxStore<SendTx> | RelayStore<Tx, SendTx>,
   registry: HandlerRegistry<Tx>,
   options: StartOptions,
 ): Promise<RelayParts<Tx>> {
@@ -70,7 +70,9 @@ export async function relayParts<Tx>(
   };
 }
 
-function isRelayStore<Tx>(store: OutboxStore<Tx> | RelayStore<Tx>): store is RelayStore<Tx> {
+function isRelayStore<Tx, SendTx>(
+  store: OutboxStore<SendTx> | RelayStore<Tx, SendTx>,
+): store is RelayStore<Tx, SendTx> {
   return 'openRelay' in store && typeof store.openRelay === 'function';
 }
 

@@ -1,6 +1,7 @@
 /** What we do to a span. OpenTelemetry's `Span` fits as it is. */
 export interface ActiveSpan {
   addEvent(name: string, attributes?: Record<string, string | number | boolean>): unknown;
+  setAttributes?(attributes: Record<string, string | number | boolean>): unknown;
   spanContext?(): { readonly traceId: string; readonly spanId: string; readonly traceFlags: number };
 }
 

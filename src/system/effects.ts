@@ -8,3 +8,8 @@ export const systemEffects: Effects = {
   setTimer: (wake, ms) => setTimeout(wake, ms),
   clearTimer: (timer) => clearTimeout(timer as ReturnType<typeof setTimeout>),
 };
+
+/** Lets the process end although this timer is set, where the platform knows such a thing. */
+export function letProcessEnd(timer: unknown): void {
+  (timer as { unref?: () => void } | undefined)?.unref?.();
+}

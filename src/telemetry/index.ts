@@ -1,10 +1,15 @@
 export type { Alert, AlertSink, DeadMessage, Suppressed } from './alert.ts';
 export { alertOnDead, type AlertOptions } from './alert-on-dead.ts';
+export { type IdempotencyMetrics, idempotencyMetrics, meterIdempotency } from './idempotency-metrics.ts';
 export { logAlerts } from './log-alerts.ts';
+export { logIdempotency } from './log-idempotency.ts';
 export { logRelay } from './log-relay.ts';
-export { type MeterLike, meterRelay } from './meter-relay.ts';
+export { meterRelay } from './meter-relay.ts';
+export type { MeterLike } from './meter-sink.ts';
+export type { MetricsPage, MetricsReply } from './metrics-page.ts';
 export type { ContextLike, SpanContextLike, TraceStateLike } from './remote-context.ts';
-export { type MetricsReply, type RelayMetrics, relayMetrics, type RelayMetricsOptions } from './relay-metrics.ts';
+export { type RelayMetrics, relayMetrics, type RelayMetricsOptions } from './relay-metrics.ts';
 export { sentryAlerts, type SentryLike } from './sentry-alerts.ts';
+export { traceIdempotency } from './trace-idempotency.ts';
 export { type RelayTraces, type SpanLike, traceRelay, type TraceRelayOptions, type TracerLike } from './trace-relay.ts';
 export { type WebhookAlertOptions, webhookAlerts, type WebhookAlerts } from './webhook-alerts.ts';

@@ -2,6 +2,7 @@ import type { LogFields, Logger } from '../kernel/log.ts';
 import type { RelayEvent, RelayObserver } from '../relay/relay-event.ts';
 import type { Delivery, HouseReport } from '../relay/relay-store.ts';
 import type { Failure } from '../retry/failure.ts';
+import { errorFields } from './error-fields.ts';
 import { parseTraceparent } from './traceparent.ts';
 
 /**
@@ -110,11 +111,6 @@ function failureFields({ verdict, kind, status, code, nestedAttempts }: Failure)
     ...(code === undefined ? {} : { errorCode: code }),
     ...(nestedAttempts === undefined ? {} : { nestedAttempts }),
   };
-}
-
-function errorFields(error: unknown): LogFields {
-  const { name, code } = error instanceof Error ? (error as Error & { code?: unknown }) : { name: typeof error };
-  return { errorClass: name, ...(typeof code === 'string' ? { errorCode: code } : {}) };
 }
 
 /** Reports come every few seconds: a line when something begins or ends, and none in between. */

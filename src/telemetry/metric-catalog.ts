@@ -1,25 +1,7 @@
-/** A metric as it is shown: its name is a promise to dashboards. */
-export interface MetricDefinition {
-  readonly kind: 'counter' | 'gauge' | 'histogram';
-  readonly help: string;
-  readonly labels: readonly string[];
-  /** Upper bounds of a histogram, in seconds. */
-  readonly buckets?: readonly number[];
-}
+import { counter, gauge, histogram, type MetricDefinition } from './metric-sink.ts';
 
 const RUN_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 const AGE_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400];
-
-const counter = (help: string, ...labels: readonly string[]): MetricDefinition => ({
-  kind: 'counter',
-  help,
-  labels,
-});
-const gauge = (help: string, ...labels: readonly string[]): MetricDefinition => ({
-  kind: 'gauge',
-  help,
-  labels,
-});
 
 const COUNTERS: Readonly<Record<CounterName, MetricDefinition>> = {
   outbox_published_total: counter('Deliveries that left the outbox: handled, and the completion written.', 'type'),
@@ -57,18 +39,12 @@ const GAUGES: Readonly<Record<GaugeName, MetricDefinition>> = {
 };
 
 const HISTOGRAMS: Readonly<Record<HistogramName, MetricDefinition>> = {
-  holdfast_run_duration_seconds: {
-    kind: 'histogram',
-    help: 'How long runs took.',
-    labels: ['handler', 'outcome'],
-    buckets: RUN_SECONDS,
-  },
-  holdfast_delivery_age_seconds: {
-    kind: 'histogram',
-    help: 'From the send of a message until it was handled, waits and retries included.',
-    labels: ['handler'],
-    buckets: AGE_SECONDS,
-  },
+  holdfast_run_duration_seconds: histogram('How long runs took.', RUN_SECONDS, 'handler', 'outcome'),
+  holdfast_delivery_age_seconds: histogram(
+    'From the send of a message until it was handled, waits and retries included.',
+    AGE_SECONDS,
+    'handler',
+  ),
 };
 
 export type CounterName =

@@ -1,5 +1,4 @@
-import { type CounterName, type GaugeName, type HistogramName, type MetricName, METRICS } from './metric-catalog.ts';
-import type { GaugeValue, Labels, MetricSink } from './record-relay.ts';
+import type { GaugeValue, Labels, MetricCatalog, MetricSink } from './metric-sink.ts';
 
 /** The content type of the text. */
 export const PROMETHEUS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -20,43 +19,48 @@ interface Series {
  * Keeps numbers and writes them in the Prometheus text format 0.0.4. At most 2,000 label sets for each metric; what comes
  * above is added up under `other`.
  */
-export class PrometheusText implements MetricSink {
-  readonly #series = new Map<MetricName, Map<string, Series>>();
+export class PrometheusText implements MetricSink<string, string, string> {
+  readonly #catalog: MetricCatalog;
+  readonly #series = new Map<string, Map<string, Series>>();
 
-  add(name: CounterName, by: number, labels: Labels): void {
+  constructor(catalog: MetricCatalog) {
+    this.#catalog = catalog;
+  }
+
+  add(name: string, by: number, labels: Labels): void {
     this.#find(name, labels).value += by;
   }
 
-  record(name: HistogramName, value: number, labels: Labels): void {
+  record(name: string, value: number, labels: Labels): void {
     const series = this.#find(name, labels);
-    const buckets = METRICS[name].buckets ?? [];
+    const buckets = this.#catalog[name]?.buckets ?? [];
     const found = buckets.findIndex((bound) => value <= bound);
     const at = found < 0 ? buckets.length : found;
     series.counts[at] = (series.counts[at] ?? 0) + 1;
     series.value += value;
   }
 
-  set(name: GaugeName, values: readonly GaugeValue[]): void {
+  set(name: string, values: readonly GaugeValue[]): void {
     this.#series.delete(name);
     for (const { labels, value } of values) this.#find(name, labels).value += value;
   }
 
   text(): string {
     const lines: string[] = [];
-    for (const [name, { kind, help }] of Object.entries(METRICS)) {
+    for (const [name, { kind, help, buckets = [] }] of Object.entries(this.#catalog)) {
       lines.push(`# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}`, `# TYPE ${name} ${kind}`);
-      for (const series of this.#series.get(name as MetricName)?.values() ?? []) {
-        if (kind === 'histogram') lines.push(...histogramLines(name as HistogramName, series));
+      for (const series of this.#series.get(name)?.values() ?? []) {
+        if (kind === 'histogram') lines.push(...histogramLines(name, buckets, series));
         else lines.push(`${name}${braced(series.labels)} ${series.value}`);
       }
     }
     return `${lines.join('\n')}\n`;
   }
 
-  #find(name: MetricName, labels: Labels): Series {
+  #find(name: string, labels: Labels): Series {
     let all = this.#series.get(name);
     if (!all) this.#series.set(name, (all = new Map<string, Series>()));
-    const names = METRICS[name].labels;
+    const names = this.#catalog[name]?.labels ?? [];
     const wanted = all.get(idOf(names, labels));
     if (wanted) return wanted;
     const shown = all.size < MAX_SERIES ? labels : Object.fromEntries(names.map((label) => [label, OTHER]));
@@ -73,10 +77,9 @@ function idOf(names: readonly string[], labels: Labels): string {
   return id;
 }
 
-function histogramLines(name: HistogramName, { labels, value, counts }: Series): string[] {
+function histogramLines(name: string, buckets: readonly number[], { labels, value, counts }: Series): string[] {
   const lines: string[] = [];
   let total = 0;
-  const buckets = METRICS[name].buckets ?? [];
   for (const [i, bound] of [...buckets, '+Inf'].entries()) {
     total += counts[i] ?? 0;
     lines.push(`${name}_bucket${braced(labels, `le="${bound}"`)} ${total}`);

@@ -2,36 +2,23 @@ import type { Effects } from '../kernel/effects.ts';
 import type { RelayEvent } from '../relay/relay-event.ts';
 import { HOUSE_UNIT, type HouseReport } from '../relay/relay-store.ts';
 import { type CounterName, type GaugeName, type HistogramName, SAMPLED } from './metric-catalog.ts';
+import type { Labels, MetricSink } from './metric-sink.ts';
 
-export type Labels = Readonly<Record<string, string>>;
-
-/** One value of a gauge. */
-export interface GaugeValue {
-  readonly labels: Labels;
-  readonly value: number;
-}
-
-/** Where numbers go: Prometheus text, an OpenTelemetry meter. Both are fed by the same events, so they cannot disagree. */
-export interface MetricSink {
-  add(name: CounterName, by: number, labels: Labels): void;
-  record(name: HistogramName, value: number, labels: Labels): void;
-  /** All values of a gauge; those it had before are gone. */
-  set(name: GaugeName, values: readonly GaugeValue[]): void;
-}
+type RelaySink = MetricSink<CounterName, HistogramName, GaugeName>;
 
 const NO_LABELS: Labels = {};
 const OUTCOMES = ['done', 'retry', 'dead'] as const;
 
 /** Turns what a relay tells into numbers. */
 export class RelayRecorder {
-  readonly #sink: MetricSink;
+  readonly #sink: RelaySink;
   readonly #effects: Effects;
   readonly #sampleMaxAgeMs: number;
   readonly #units = new Set<number>();
   readonly #known = new Set<string>();
   #sampledMs: number | undefined;
 
-  constructor(sink: MetricSink, effects: Effects, sampleMaxAgeMs: number) {
+  constructor(sink: RelaySink, effects: Effects, sampleMaxAgeMs: number) {
     this.#sink = sink;
     this.#effects = effects;
     this.#sampleMaxAgeMs = sampleMaxAgeMs;

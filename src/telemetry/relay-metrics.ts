@@ -2,7 +2,9 @@ import { OptionCheck } from '../kernel/check-options.ts';
 import type { Effects } from '../kernel/effects.ts';
 import type { RelayObserver } from '../relay/relay-event.ts';
 import { systemEffects } from '../system/effects.ts';
-import { PROMETHEUS_CONTENT_TYPE, PrometheusText } from './prometheus-text.ts';
+import { METRICS } from './metric-catalog.ts';
+import { type MetricsPage, metricsPage } from './metrics-page.ts';
+import { PrometheusText } from './prometheus-text.ts';
 import { RelayRecorder } from './record-relay.ts';
 
 /** What `relayMetrics` and `meterRelay` take. Every field may be left out. */
@@ -15,21 +17,9 @@ export interface RelayMetricsOptions {
 
 export const SAMPLE_MAX_AGE_MS = 60_000;
 
-/** What a Node response is asked to do; Express's and Fastify's raw one fit as well. */
-export interface MetricsReply {
-  writeHead(status: number, headers: Record<string, string>): unknown;
-  end(body: string): unknown;
-}
-
 /** Counts what a relay does, and shows it to Prometheus. The functions may be passed on by themselves. */
-export interface RelayMetrics {
+export interface RelayMetrics extends MetricsPage {
   readonly observe: RelayObserver;
-  /** Everything in the Prometheus text format 0.0.4. May be joined with the text of other libraries. */
-  readonly text: () => string;
-  /** The text as a Fetch answer, for Hono, Next, Deno, Bun, …: `app.get('/metrics', () => metrics.response())`. */
-  readonly response: () => Response;
-  /** The text for Node's `http`, Express and the like: `app.get('/metrics', metrics.listener)`. */
-  readonly listener: (request: unknown, reply: MetricsReply) => void;
 }
 
 /** Throws `INVALID_OPTIONS` with all that is wrong. */
@@ -49,20 +39,11 @@ export function checkMetricsOptions(of: string, options: RelayMetricsOptions): v
 export function relayMetrics(options: RelayMetricsOptions = {}): RelayMetrics {
   checkMetricsOptions('relayMetrics()', options);
   const { sampleMaxAgeMs = SAMPLE_MAX_AGE_MS, effects = systemEffects } = options;
-  const sink = new PrometheusText();
+  const sink = new PrometheusText(METRICS);
   const recorder = new RelayRecorder(sink, effects, sampleMaxAgeMs);
   const text = (): string => {
     recorder.expire();
     return sink.text();
   };
-  const headers = { 'content-type': PROMETHEUS_CONTENT_TYPE };
-  return {
-    observe: (event) => recorder.observe(event),
-    text,
-    response: () => new Response(text(), { headers }),
-    listener(_request, reply) {
-      reply.writeHead(200, headers);
-      reply.end(text());
-    },
-  };
+  return { observe: (event) => recorder.observe(event), ...metricsPage(text) };
 }

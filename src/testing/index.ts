@@ -12,5 +12,8 @@ export {
 } from './memory-store.ts';
 export type { BeginOptions, MemoryTransaction } from './memory-transaction.ts';
 export type { ContractCase, ContractHarness, ContractTransaction } from './contract/contract-harness.ts';
+export { idempotencyContract } from './idempotency-contract.ts';
+export { checkAgainstRules, type RandomRunOptions } from './idempotency-contract/check-against-rules.ts';
+export type { IdempotencyCase, IdempotencyHarness } from './idempotency-contract/idempotency-harness.ts';
 export { storeContract } from './store-contract.ts';
 export { virtualTime, type VirtualTime, type VirtualTimeOptions } from './virtual-time.ts';

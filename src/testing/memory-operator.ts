@@ -1,4 +1,4 @@
-import type { MemoryRow } from './memory-row.ts';
+import { freshRow, type MemoryRow } from './memory-row.ts';
 import type { HandlerRow, MemoryTables } from './memory-tables.ts';
 
 /**
@@ -14,17 +14,41 @@ export class MemoryOperator {
     this.#wake = wake;
   }
 
-  /** Runs a dead letter again, from its first attempt. */
-  replay(id: string, handler: string): boolean {
+  /** Runs a dead letter again, from its first attempt; with `generation`, by workers of that one. */
+  replay(id: string, handler: string, options: { readonly generation?: number | undefined } = {}): boolean {
     return this.#change(this.#rows(id, handler, ['failed']), (row) => {
       row.state = 'waiting';
+      row.holds ||= row.message.key !== undefined;
       row.dueAtMs = this.#tables.nowMs();
       row.failures = row.error ? [...row.failures, row.error] : row.failures;
       row.attempts = 0;
       row.starts = 0;
       row.retry = undefined;
       row.cycle += 1;
+      if (options.generation !== undefined) this.#moveTo(row, options.generation);
     });
+  }
+
+  /** Runs a repeatable handler again for a message that it has handled. What it did stays in the history. */
+  rerun(id: string, handler: string): boolean {
+    const { finished, handlers, lines } = this.#tables;
+    const rows = finished.filter(({ message }) => message.id === id);
+    const done = rows.findLast((row) => handlers.get(row.handler)?.name === handler);
+    const isOpen = lines.all().some((row) => row.message.id === id && row.handler === done?.handler);
+    const isRepeatable = done !== undefined && handlers.get(done.handler)?.isRepeatable === true;
+    if (done?.outcome !== 'delivered' || isOpen || !isRepeatable) return false;
+    const newest = [...lines.all(), ...rows]
+      .filter(({ message }) => message.id === id)
+      .reduce((most, row) => (row.version > most.version ? row : most));
+    const unit = this.#unitOf(done, done.generation);
+    const at = { handler: done.handler, unit, seq: this.#tables.nextSeq(), tx: this.#tables.ids.pass() };
+    const fresh = freshRow({ ...done.message, deliverAt: undefined }, at, this.#tables.nowMs());
+    const { createdAtMs, generation, cycle } = done;
+    const { payload, version } = newest;
+    lines.add({ ...fresh, createdAtMs, generation, payload, version, cycle, rerun: done.rerun + 1 });
+    this.#tables.poke(unit);
+    this.#wake();
+    return true;
   }
 
   /** Gives an open or dead delivery up; its key goes on. */
@@ -81,11 +105,27 @@ export class MemoryOperator {
       );
   }
 
+  #moveTo(row: MemoryRow, generation: number): void {
+    this.#tables.lines.remove(row);
+    row.generation = generation;
+    row.unit = this.#unitOf(row, generation);
+    this.#tables.lines.add(row);
+  }
+
+  /** In the line of a generation, or in lane 0 where that is not known. Handlers that are not pinned have one line for all. */
+  #unitOf({ handler, message: { key, id } }: MemoryRow, generation: number | undefined): number {
+    const isPinned = this.#tables.handlers.get(handler)?.isPinned ?? false;
+    const lane = this.#tables.laneOf(handler, isPinned ? generation : undefined);
+    return this.#tables.unitOf(lane?.id ?? 0, key ?? id);
+  }
+
   #change(rows: readonly MemoryRow[], change: (row: MemoryRow) => void): boolean {
     if (rows.length === 0 || rows.some((row) => this.#tables.lockOf(row))) return false;
     for (const row of rows) {
+      const before = row.unit;
       change(row);
-      this.#tables.poke(row.unit);
+      this.#tables.poke(before);
+      if (row.unit !== before) this.#tables.poke(row.unit);
     }
     this.#tables.ids.pass();
     this.#wake();

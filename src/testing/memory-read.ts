@@ -11,7 +11,7 @@ export function readTables(tables: MemoryTables, request: ReadRequest): ReadAnsw
   const pokes = new Map<number, number>();
   let late = 0;
   const lastSeqs = new Map<number, number>();
-  for (const { unit, after, limit, skipsBlocked } of request.units) {
+  for (const { unit, after, limit, skipsBlocked, withoutDue } of request.units) {
     const line = tables.lines.line(unit);
     const poke = tables.pokes.get(unit);
     if (poke !== undefined) pokes.set(unit, poke);
@@ -19,7 +19,7 @@ export function readTables(tables: MemoryTables, request: ReadRequest): ReadAnsw
     const cursor = indexAfter(line, after);
     const blocked = skipsBlocked ? blockedKeys(line) : new Set();
     for (const [i, row] of line.entries()) {
-      if (row.state === 'waiting') waiting.push(row);
+      if (row.state === 'waiting' && !withoutDue) waiting.push(row);
       if (row.state !== 'ready') continue;
       if (skipsBlocked) lastSeqs.set(unit, row.seq);
       if (i >= cursor) {

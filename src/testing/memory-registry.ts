@@ -1,6 +1,6 @@
 import type { HouseReport, KeepOptions, Lane, WorkerRegistration } from '../relay/relay-store.ts';
 import type { MemoryRow } from './memory-row.ts';
-import type { HandlerRow, MemoryTables } from './memory-tables.ts';
+import { type HandlerRow, type MemoryTables, SEQ_STEP } from './memory-tables.ts';
 
 /** The lanes a message goes to, one for each handler of its type. Lane 0: nobody's. */
 export function lanesFor(
@@ -16,20 +16,32 @@ export function lanesFor(
   return found.length === 0 ? [{ handler: 0, lane: 0 }] : found;
 }
 
-/** Makes the handlers, lanes and leases of a worker known, adopts what waited for them, and lets it join. */
-export function registerWorker(tables: MemoryTables, worker: WorkerRegistration): readonly Lane[] {
+/** Makes handlers, what they take and their lanes known to senders, and gives them what waited. */
+export function makeKnown(tables: MemoryTables, worker: WorkerRegistration): readonly Lane[] {
   const unitCount = tables.settings.units;
-  const lanes = worker.handlers.map(({ name, types, isPinned }): Lane => {
+  const lanes = worker.handlers.map(({ name, types, isPinned, isRepeatable }): Lane => {
     const handler = handlerNamed(tables, worker.service, name);
     handler.isPinned = isPinned;
+    handler.isRepeatable = isRepeatable;
     for (const type of types) handler.types.add(type);
     const lane = laneFor(tables, handler.id, isPinned ? worker.generation : undefined);
     return { lane, handler: name, firstUnit: lane * unitCount, unitCount };
   });
   adopt(tables);
-  const expiresAtMs = tables.nowMs() + worker.leaseMs;
-  tables.workers.set(worker.id, { id: worker.id, lanes: lanes.map(({ lane }) => lane), expiresAtMs });
   return lanes;
+}
+
+/** Whether nobody can own the lane yet. */
+export function isClosed(tables: MemoryTables, { firstUnit }: Lane): boolean {
+  return !tables.leases.has(firstUnit);
+}
+
+/** Lets workers own the lane. All that waited for it has been adopted. */
+export function openLane(tables: MemoryTables, { firstUnit, unitCount }: Lane): void {
+  adopt(tables);
+  for (let unit = firstUnit; unit < firstUnit + unitCount; unit++) {
+    if (!tables.leases.has(unit)) tables.leases.set(unit, { owner: undefined, epoch: 0 });
+  }
 }
 
 function handlerNamed(tables: MemoryTables, service: string, name: string): HandlerRow {
@@ -37,7 +49,8 @@ function handlerNamed(tables: MemoryTables, service: string, name: string): Hand
     if (handler.service === service && handler.name === name) return handler;
   }
   const id = tables.handlers.size + 1;
-  const made: HandlerRow = { id, service, name, isPinned: false, isPaused: false, types: new Set() };
+  const flags = { isPinned: false, isRepeatable: false, isPaused: false };
+  const made: HandlerRow = { id, service, name, ...flags, types: new Set() };
   tables.handlers.set(id, made);
   return made;
 }
@@ -47,24 +60,25 @@ function laneFor(tables: MemoryTables, handler: number, generation: number | und
   if (known) return known.id;
   const id = tables.lanes.size + 1;
   tables.lanes.set(id, { id, handler, generation });
-  const { units } = tables.settings;
-  for (let unit = id * units; unit < (id + 1) * units; unit++) tables.leases.set(unit, { owner: undefined, epoch: 0 });
   return id;
 }
 
-/** Gives rows that nobody took to the handlers that take them now: in their order, with a new place in line. */
+/** Gives rows that nobody took to the handlers that take them now. They keep their place in line. */
 function adopt(tables: MemoryTables): void {
   const waiting: MemoryRow[] = [];
   for (let unit = 0; unit < tables.settings.units; unit++) waiting.push(...tables.lines.line(unit));
   let tx: number | undefined;
   for (const row of waiting.sort((a, b) => a.seq - b.seq)) {
-    const places = lanesFor(tables, row.message).filter(({ handler }) => row.handler === 0 || row.handler === handler);
+    const { type } = row.message;
+    const places = lanesFor(tables, { type, generation: row.generation }).filter(
+      ({ handler }) => row.handler === 0 || row.handler === handler,
+    );
     if (places.every(({ lane }) => lane === 0) && places.every(({ handler }) => handler === row.handler)) continue;
     tx ??= tables.ids.pass();
     tables.lines.remove(row);
-    for (const { handler, lane } of places) {
+    for (const [place, { handler, lane }] of places.entries()) {
       const unit = tables.unitOf(lane, row.message.key ?? row.message.id);
-      tables.lines.add({ ...row, handler, unit, seq: tables.nextSeq(), tx });
+      tables.lines.add({ ...row, handler, unit, seq: place < SEQ_STEP ? row.seq + place : tables.nextSeq(), tx });
     }
   }
 }
@@ -97,7 +111,7 @@ function unservedOf(tables: MemoryTables, open: readonly MemoryRow[]): readonly 
   for (const row of open) {
     if (served.has(tables.laneOfUnit(row.unit))) continue;
     const handler = tables.handlers.get(row.handler);
-    const generation = handler?.isPinned === true ? row.message.generation : undefined;
+    const generation = handler?.isPinned === true ? row.generation : undefined;
     const reason = !handler ? 'no-handler' : generation === undefined ? 'no-worker' : 'generation-unserved';
     const type = handler ? undefined : row.message.type;
     const name = JSON.stringify([reason, handler?.name, type, generation]);

@@ -10,6 +10,8 @@ export interface MemoryRow {
   readonly message: NewMessage;
   readonly handler: number;
   readonly createdAtMs: number;
+  /** That of its message, or the one it was replayed into. */
+  generation: number | undefined;
   unit: number;
   seq: number;
   /** The transaction that made it ready. */
@@ -53,6 +55,7 @@ export function freshRow(
     ...at,
     message,
     createdAtMs: nowMs,
+    generation: message.generation,
     state: isScheduled ? 'waiting' : 'ready',
     payload: message.payload,
     version: 0,
@@ -91,8 +94,8 @@ export function deliveryOf(row: MemoryRow, inlineChars: number): Delivery {
     target: message.target,
     aggregateType: message.aggregateType,
     aggregateId: message.aggregateId,
-    generation: message.generation,
-    correlationId: message.correlationId,
+    generation: row.generation,
+    correlationId: message.correlationId ?? message.id,
     causationId: message.causationId,
     traceparent: message.traceparent,
     tracestate: message.tracestate,

@@ -21,11 +21,14 @@ import {
 } from '../relay/relay-store.ts';
 import { type Fault, type FaultPoint, lostConnection } from './memory-fault.ts';
 import { loadUnits, readTables } from './memory-read.ts';
-import { registerWorker, tidyTables } from './memory-registry.ts';
+import { isClosed, makeKnown, openLane, tidyTables } from './memory-registry.ts';
 import { deliveryOf, type MemoryRow } from './memory-row.ts';
 import { applySettlement } from './memory-settle.ts';
 import type { MemoryLock, MemoryTables } from './memory-tables.ts';
 import { type MemoryTransaction, OpenTransaction } from './memory-transaction.ts';
+
+/** How long a new lane waits for transactions that may have sent past it. One that was forgotten must not keep it closed. */
+const PATIENCE_MS = 5_000;
 
 /** What the rows of a write look like at the moment it is checked. */
 interface Fenced {
@@ -68,7 +71,17 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
   }
 
   register(worker: WorkerRegistration): Promise<readonly Lane[]> {
-    return this.#call('register', () => registerWorker(this.#tables, worker));
+    return this.#call('register', async () => {
+      const lanes = makeKnown(this.#tables, worker);
+      const closed = lanes.filter((lane) => isClosed(this.#tables, lane));
+      if (closed.length > 0) await this.#sendersKnow();
+      if (this.#isCut) return never();
+      for (const lane of closed) openLane(this.#tables, lane);
+      const expiresAtMs = this.#tables.nowMs() + worker.leaseMs;
+      const { id } = worker;
+      this.#tables.workers.set(id, { id, lanes: lanes.map(({ lane }) => lane), expiresAtMs });
+      return lanes;
+    });
   }
 
   beat(workerId: string, leaseMs: number, _running: readonly RunningReport[]): Promise<boolean> {
@@ -240,6 +253,17 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
     return this.#call('close', () => {
       this.#isClosed = true;
     });
+  }
+
+  /** Waits until every transaction is over that may have sent without knowing of a new lane, or until that takes too long. */
+  async #sendersKnow(): Promise<void> {
+    const { effects } = this.#tables.settings;
+    const over = this.#tables.ids.whenOver();
+    if (!over) return;
+    const late = Promise.withResolvers<void>();
+    const timer = effects.setTimer(late.resolve, PATIENCE_MS);
+    await Promise.race([over, late.promise]);
+    effects.clearTimer(timer);
   }
 
   async #commitOnce(

@@ -38,6 +38,7 @@ export interface MemoryDelivery {
   readonly version: number;
   readonly cycle: number;
   readonly rerun: number;
+  readonly generation: number | undefined;
   readonly seq: number;
   readonly unit: number;
   readonly error: DeliveryError | undefined;
@@ -140,8 +141,8 @@ function openOf(tables: MemoryTables, row: MemoryRow): OpenMemoryDelivery {
 
 function shown(tables: MemoryTables, row: MemoryRow): MemoryDelivery {
   const { id, type, key } = row.message;
-  const { attempts, version, cycle, rerun, seq, unit, error } = row;
+  const { attempts, version, cycle, rerun, generation, seq, unit, error } = row;
   const handler = tables.handlers.get(row.handler)?.name;
   const payload: unknown = JSON.parse(row.payload);
-  return { id, type, key, payload, handler, attempts, version, cycle, rerun, seq, unit, error };
+  return { id, type, key, payload, handler, attempts, version, cycle, rerun, generation, seq, unit, error };
 }

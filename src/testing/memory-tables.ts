@@ -15,12 +15,16 @@ export interface MemorySettings {
   readonly fault: (point: FaultPoint) => Fault | undefined;
 }
 
+/** How far two places in line are apart: between them is room for the others of a message that is given to several handlers later. */
+export const SEQ_STEP = 64;
+
 /** A registered handler. */
 export interface HandlerRow {
   readonly id: number;
   readonly service: string;
   readonly name: string;
   isPinned: boolean;
+  isRepeatable: boolean;
   isPaused: boolean;
   readonly types: Set<string>;
 }
@@ -78,7 +82,7 @@ export class MemoryTables {
   }
 
   nextSeq(): number {
-    this.#seq += 1;
+    this.#seq += SEQ_STEP;
     return this.#seq;
   }
 

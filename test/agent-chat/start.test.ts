@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startOnPort } from '../../examples/agent-chat/free-port.ts';
+import { startOnPort } from '../../examples/local-page/free-port.ts';
 import { connect } from './raw-client.ts';
 import { type Program, run } from './process.ts';
 

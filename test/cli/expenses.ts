@@ -16,6 +16,7 @@ interface Filed {
   readonly employee: string;
   readonly ledger: 'takes' | 'refuses' | 'fails' | 'hangs';
   readonly idempotencyKey?: string;
+  readonly deliverAt?: Date;
 }
 
 /** `isMended`: the ledger takes everything. */
@@ -45,9 +46,12 @@ export async function openExpenses(server: TestServer): Promise<Expenses> {
   const client = await connect(server);
   const run = (...args: readonly string[]): Promise<Said> => runHere(args, { env });
   expect((await run('migrate')).code).toBe(0);
-  const expenseFiled = event<Omit<Filed, 'idempotencyKey'> & { readonly amount: number }>('expense.filed', {
-    key: (expense) => expense.employee,
-  });
+  const expenseFiled = event<Omit<Filed, 'idempotencyKey' | 'deliverAt'> & { readonly amount: number }>(
+    'expense.filed',
+    {
+      key: (expense) => expense.employee,
+    },
+  );
   const hf = holdfast({ service: 'expenses', store: postgres({ schema }) });
   return {
     schema,
@@ -74,8 +78,8 @@ export async function openExpenses(server: TestServer): Promise<Expenses> {
     file: async (...filed) => {
       await client.query('begin');
       const ids: string[] = [];
-      for (const { idempotencyKey, ...expense } of filed) {
-        const sent = await hf.send(client, expenseFiled, { ...expense, amount: 12 }, { idempotencyKey });
+      for (const { idempotencyKey, deliverAt, ...expense } of filed) {
+        const sent = await hf.send(client, expenseFiled, { ...expense, amount: 12 }, { idempotencyKey, deliverAt });
         ids.push(sent.id);
       }
       await client.query('commit');

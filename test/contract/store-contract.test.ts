@@ -30,6 +30,17 @@ describe('on PGlite', () => {
   });
 });
 
+describe('on the embedded PostgreSQL', () => {
+  const embedded = needs('embeddedPostgres');
+  for (const { name, run } of cases) {
+    embedded(`${name} [X.12]`, async ({ embeddedPostgres: { url, namespace } }) => {
+      const schema = `${namespace}_${(schemas += 1)}`;
+      await freshSchema(url, schema);
+      await expectKept(run, await sqlHarness(await pgClient(url, schema), schema));
+    });
+  }
+});
+
 describe('on PostgreSQL', () => {
   const real = needs('postgres');
   for (const { name, run } of cases) {

@@ -1,140 +1,39 @@
 import { expect, test } from 'vitest';
-import { CrashDatabase } from './crash-database.ts';
-import { HANDLERS } from './crash-events.ts';
-import { Crew, startSender, until, type Member } from './crew.ts';
-import { privatePostgres } from './private-postgres.ts';
-
-const MESSAGES = 20_000;
-const KEYS = 500;
-const KILLS = 36;
-const WORKERS = 4;
-const PAUSE_EVERY = 6;
-// Shorter than the default of 10 s, so that all takeovers fit into two minutes.
-const LEASE_MS = 2_000;
-const TAKEOVER_WITHIN_MS = 15_000;
-const RESTARTS = new Map<number, 'immediate' | 'fast'>([
-  [12, 'immediate'],
-  [24, 'fast'],
-]);
-
-/** What the run did to the workers, and what came of it. */
-interface Tally {
-  killsInFlight: number;
-  pauses: number;
-  restarts: number;
-  longestTakeoverMs: number;
-}
-
-function isReady({ journal }: Member): boolean {
-  return journal.look().marks.includes('ready');
-}
-
-/** Those who have begun a message that is not finished. */
-function busy(team: Iterable<Member>): Member[] {
-  return [...team].filter(({ journal }) => [...journal.look().inFlight].some((about) => about.startsWith(HANDLERS[0])));
-}
-
-async function someoneBusy(team: Iterable<Member>): Promise<Member> {
-  await until('a worker has a message in flight', () => busy(team).length > 0);
-  const choice = busy(team);
-  const chosen = choice[Math.floor(Math.random() * choice.length)];
-  if (!chosen) throw new Error('nobody is busy any more');
-  return chosen;
-}
-
-/** Kills one in the middle of its work, and hires another. Resolves when the dead one's units have new owners. */
-async function kill(
-  crew: Crew,
-  team: Set<Member>,
-  database: CrashDatabase,
-  tally: Tally,
-): Promise<{ takeover: Promise<void> }> {
-  const ids = new Map<Member, string[]>();
-  for (const member of team) ids.set(member, await database.workerIds(member));
-  const victim = await someoneBusy(team);
-  victim.process.kill('SIGKILL');
-  team.delete(victim);
-  await victim.ended;
-  if (busy([victim]).length > 0) tally.killsInFlight += 1;
-  team.add(crew.hire());
-  return { takeover: takenOver(database, ids.get(victim) ?? [], tally) };
-}
-
-/** Stops one in the middle of its work until others have taken over, then lets it go on as if nothing had happened. */
-async function pause(team: Set<Member>, database: CrashDatabase, tally: Tally): Promise<void> {
-  const ids = new Map<Member, string[]>();
-  for (const member of team) ids.set(member, await database.workerIds(member));
-  const sleeper = await someoneBusy(team);
-  sleeper.process.kill('SIGSTOP');
-  team.delete(sleeper);
-  await takenOver(database, ids.get(sleeper) ?? [], tally);
-  sleeper.process.kill('SIGCONT');
-  team.add(sleeper);
-  tally.pauses += 1;
-}
-
-async function takenOver(database: CrashDatabase, workerIds: readonly string[], tally: Tally): Promise<void> {
-  const startedMs = performance.now();
-  await until('its units have new owners', async () => (await database.unitsOf(workerIds)) === 0, 60_000);
-  tally.longestTakeoverMs = Math.max(tally.longestTakeoverMs, Math.round(performance.now() - startedMs));
-}
+import { needs } from '../support/needs.ts';
+import { storm } from './storm.ts';
 
 test(
   'kills, pauses and restarts of the database lose no message, repeat no effect and keep the order of each key [X.2] [X.3] [S4.7]',
   { timeout: 600_000 },
   async () => {
-    const server = await privatePostgres();
-    const database = await CrashDatabase.make(server.url);
-    const crew = new Crew({ url: server.url, leaseMs: LEASE_MS, clockOffMs: 0, workMs: [5, 40] });
-    const team = new Set<Member>();
-    for (let i = 0; i < WORKERS; i++) team.add(crew.hire());
-    await until('all workers are ready', () => [...team].every(isReady));
-    const sender = startSender({ url: server.url, keys: KEYS, connections: 4 });
-    const tally: Tally = { killsInFlight: 0, pauses: 0, restarts: 0, longestTakeoverMs: 0 };
-    const takeovers: Promise<void>[] = [];
-
-    for (let round = 1; round <= KILLS; round++) {
-      const startedMs = performance.now();
-      sender.grant(Math.ceil(MESSAGES / KILLS) * round);
-      if (round % PAUSE_EVERY === 0) takeovers.push(pause(team, database, tally));
-      const mode = RESTARTS.get(round);
-      if (mode) {
-        await server.restart(mode);
-        tally.restarts += 1;
-      }
-      // About one each second; on a slow machine only as fast as new ones come to work.
-      await until('all workers are ready', () => [...team].every(isReady));
-      takeovers.push((await kill(crew, team, database, tally)).takeover);
-      await until('a second has passed', () => performance.now() - startedMs > 1_000);
-    }
-
-    await until('all is sent', () => sender.report.committed >= MESSAGES, 60_000);
-    await Promise.all(takeovers);
-    await until('all is handled', () => database.isDone(), 60_000);
-    const ledger = await database.ledger();
-    const suppressed = crew.count('refused');
-    console.log(
-      `crash ledger: ${JSON.stringify({ ...ledger, ...tally, suppressed, rolledBack: sender.report.rolledBack })}`,
-    );
-
-    expect(ledger.sent).toBeGreaterThanOrEqual(MESSAGES);
-    expect(ledger).toEqual({
-      sent: ledger.sent,
-      effects: ledger.sent * HANDLERS.length,
-      lost: 0,
-      second: 0,
-      invented: 0,
-      outOfOrder: 0,
-      delivered: ledger.sent * HANDLERS.length,
-      open: 0,
-      dead: 0,
+    const report = await storm({
+      from: 'machine',
+      messages: 20_000,
+      keys: 500,
+      kills: 36,
+      pauseEvery: 6,
+      restarts: new Map([
+        [12, 'immediate'],
+        [24, 'fast'],
+      ]),
     });
-    expect(crew.fallen).toEqual([]);
-    expect(tally.longestTakeoverMs).toBeLessThan(TAKEOVER_WITHIN_MS);
-    // Without these the run has proved nothing.
-    expect(tally).toMatchObject({ restarts: 2, pauses: KILLS / PAUSE_EVERY });
-    expect(tally.killsInFlight).toBeGreaterThanOrEqual(30);
-    expect(suppressed).toBeGreaterThan(0);
-    expect(sender.report.rolledBack).toBeGreaterThan(0);
+    console.log(`crash ledger: ${JSON.stringify(report)}`);
+    expect(report.killsInFlight).toBeGreaterThanOrEqual(30);
+  },
+);
+
+needs('embeddedPostgres')(
+  'a few of them lose, repeat and reorder nothing on the embedded PostgreSQL either [X.2] [X.3]',
+  { timeout: 600_000 },
+  async ({ embeddedPostgres: _isThere }) => {
+    const report = await storm({
+      from: 'package',
+      messages: 3_000,
+      keys: 100,
+      kills: 6,
+      pauseEvery: 3,
+      restarts: new Map([[4, 'immediate']]),
+    });
+    expect(report.killsInFlight).toBeGreaterThanOrEqual(5);
   },
 );

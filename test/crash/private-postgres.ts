@@ -17,29 +17,23 @@ export interface PrivatePostgres {
 }
 
 /** Starts one from the programs on this machine, or else from those that come with the package. Ends with the test. */
-export async function privatePostgres(): Promise<PrivatePostgres> {
+export async function privatePostgres(from: 'machine' | 'package' = 'machine'): Promise<PrivatePostgres> {
   const port = await freePort();
   const folder = freshFolder('crash-postgres');
-  const initdb = process.env['HOLDFAST_POSTGRES'] === 'embedded' ? undefined : findInitdb();
-  const { bin, copy } = initdb === undefined ? embeddedPrograms(folder) : { bin: dirname(initdb), copy: [] };
-  const plan = planPostgres(bin, folder, port);
-  const [prefix, settings] = splitAt(plan.server ?? [], `${bin}/postgres`);
+  const isPackage = from === 'package' || process.env['HOLDFAST_POSTGRES'] === 'embedded';
+  const initdb = isPackage ? undefined : findInitdb();
+  const programs = initdb === undefined ? embeddedPrograms(folder) : { bin: dirname(initdb) };
+  const { before = [], server = [], env } = planPostgres(programs, folder, port);
+  const [prefix, settings] = splitAt(server, `${programs.bin}/postgres`);
+  const files = ['-D', `${folder}/data`, '-l', `${folder}/data/log`];
   const control = (...verb: string[]): Command =>
-    [
-      ...prefix,
-      `${bin}/pg_ctl`,
-      '-w',
-      '-D',
-      `${folder}/data`,
-      '-l',
-      `${folder}/data/log`,
-      ...verb,
-    ] as unknown as Command;
+    [...prefix, `${programs.bin}/pg_ctl`, '-w', ...files, ...verb] as unknown as Command;
   const running = await startPrivate({
     name: 'postgres that is restarted',
     folder,
-    before: [...copy, ...(plan.before ?? []), control('-o', settings.join(' '), 'start')],
+    before: [...before, control('-o', settings.join(' '), 'start')],
     after: [control('-m', 'immediate', 'stop')],
+    ...(env && { env }),
     probe: () => probePostgres(localPostgres(port)),
   });
   onTestFinished(() => running.stop());
@@ -47,7 +41,7 @@ export async function privatePostgres(): Promise<PrivatePostgres> {
     url: localPostgres(port),
     async restart(mode) {
       const [program, ...args] = control('-m', mode, '-o', settings.join(' '), 'restart');
-      await exec(program, args, { cwd: folder });
+      await exec(program, args, { cwd: folder, env: { ...process.env, ...env } });
     },
   };
 }

@@ -189,6 +189,9 @@ describe('cancel', () => {
     expect(await cancel(await database.delivery())).toEqual({ kind: 'not-scheduled', status: 'ready' });
     expect(await cancel(NOBODY)).toEqual({ kind: 'not-found' });
     expect(await cancel('x')).toMatchObject({ kind: 'bad-id' });
+    const scheduled = await database.delivery({ state: 'waiting', dueInSeconds: 3600 });
+    expect(await cancel(`${scheduled}:1`)).toMatchObject({ kind: 'bad-id', problem: expect.stringContaining('all') });
+    expect(await database.rows(scheduled)).toHaveLength(1);
   });
 
   test('is refused while one of its handlers is past it', async ({ postgres }) => {

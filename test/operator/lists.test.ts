@@ -360,6 +360,12 @@ describe('the audit', () => {
     expect((await operator.audit({ messageId: id })).items).toMatchObject([{ verb: 'replay', messageId: id }]);
     expect((await operator.audit({ actor: 'bob' })).items).toMatchObject([{ verb: 'pause', reason: undefined }]);
     expect((await operator.audit({ verb: 'resume' })).items).toHaveLength(1);
-    await expect(operator.audit({ messageId: 'x' })).rejects.toThrow('messageId');
+    expect((await operator.audit({ handler: 'score' })).items.map(({ verb }) => verb)).toEqual(['resume', 'pause']);
+    expect((await operator.audit({ handler: `${first.items[0]?.service}/score` })).items).toHaveLength(2);
+    expect((await operator.audit({ handler: 'nobody/score' })).items).toEqual([]);
+    const replayedAt = first.items[1]?.at;
+    expect((await operator.audit({ since: replayedAt })).items.map(({ verb }) => verb)).toEqual(['resume', 'replay']);
+    const wrong = { messageId: 'x', verb: 'kancel' as never, since: new Date(Number.NaN), cursor: 'y', until: 1 };
+    await expect(operator.audit(wrong)).rejects.toThrow(/until.*messageId.*verb.*since.*cursor/);
   });
 });

@@ -96,7 +96,7 @@ describe('a commit', () => {
     const { schema, pool, effects, worker } = await stage(server);
     await worker.session.leave(worker.id);
     const store = postgres({ pool, schema, wrap: (tx) => drizzle(tx) });
-    expectTypeOf(store).toMatchTypeOf<RelayStore<NodePgDatabase>>();
+    expectTypeOf(store).toMatchTypeOf<Pick<RelayStore<NodePgDatabase>, 'openRelay'>>();
     const drizzled = await own(store);
     const { ready } = await drizzled.read();
     const outcome = await drizzled.session.commit(

@@ -49,6 +49,27 @@ describe('the fan-out', () => {
     expect(await rows()).toMatchObject([{ handler: 0, lane: 0 }]);
   });
 
+  test('messages of one call stand in its order, also beside very many subscriptions [S4.1]', async ({
+    postgres: server,
+  }) => {
+    const { client, schema, store } = await stage(server);
+    await client.query(
+      `insert into ${schema}.handler (id, service, name) select n, 'orders', n from generate_series(1, 20) n`,
+    );
+    await client.query(`insert into ${schema}.lane (id, handler) select n, n from generate_series(1, 20) n`);
+    await client.query(`insert into ${schema}.subscription
+      select 'type.' || n % 500, 1 + n / 500, false from generate_series(0, 4999) n`);
+    await client.query(`analyze ${schema}.subscription; analyze ${schema}.lane`);
+    const messages = Array.from({ length: 1_000 }, (_, n) => message({ type: `type.${(n * 7) % 500}`, key: 'one' }));
+    const keyed = messages.map((one, n) => ({ ...message({ type: one.type, key: 'two' }), idempotencyKey: `k${n}` }));
+    await client.query('begin');
+    await store.append(client, messages);
+    await store.append(client, keyed);
+    await client.query('commit');
+    const { rows } = await client.query(`select id from ${schema}.delivery where handler = 1 order by seq`);
+    expect(rows.map(({ id }) => id as string)).toEqual([...messages, ...keyed].map(({ id }) => id));
+  });
+
   test('a full outbox refuses the message, stores nothing and leaves the transaction usable', async ({
     postgres: server,
   }) => {

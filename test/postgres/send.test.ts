@@ -123,7 +123,8 @@ describe('send', () => {
       state: 0,
       due_at: null,
     });
-    expect(rows[0]?.['idempotency_key']).toBe(rows[0]?.['id']);
+    const [shown] = (await client.query(`select id, idempotency_key, correlation_id from ${schema}.outbox`)).rows;
+    expect(shown).toEqual({ id: rows[0]?.['id'], idempotency_key: rows[0]?.['id'], correlation_id: 'req_9' });
   });
 
   test('a payload that does not fit is refused before the database hears of it, and the transaction goes on', async ({
@@ -213,6 +214,15 @@ describe('send', () => {
 });
 
 describe('what is no transaction', () => {
+  test('into a schema that was not migrated says so, and what to run', async ({ postgres: server }) => {
+    const client = await connect(server);
+    await expect(make(`${server.namespace}_nowhere`).send(client, orderPlaced, order)).rejects.toMatchObject({
+      code: 'SCHEMA_TOO_OLD',
+      message: expect.stringContaining('npx holdfast migrate'),
+      cause: { code: '3F000' },
+    });
+  });
+
   test('a pool, or a connection without begin, is refused before anything is sent', async ({ postgres: server }) => {
     const { client, schema } = await migrated(server);
     const hf = holdfast({ service: 'orders', store: postgres({ schema }) });

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { z } from 'zod';
-import { constant, event, policy, TerminalHandlerError } from '../../src/index.ts';
+import { constant, event, outgoing, policy, TerminalHandlerError } from '../../src/index.ts';
 import { needs } from '../support/needs.ts';
 import { testService, type TestService } from './service.ts';
 
@@ -168,6 +168,8 @@ describe('an effect whose run is aborted', () => {
     // As if the process had been taken for dead: its units go to nobody, and what runs is aborted.
     await service.column('delete from $.worker');
     await expect.poll(() => service.events.map(({ kind }) => kind)).toContain('units-lost');
+    // And as if another had taken them: until somebody has, the effect would still be the only one.
+    await service.column('update $.lease set epoch = epoch + 1');
     const stopped = relay.stop({ drainMs: 1 });
     mayGoOn.resolve();
     await stopped;
@@ -198,6 +200,72 @@ describe('project', () => {
     expect(await service.column('select count(*)::int from $.effect where n = 37')).toEqual([0]);
     const commits = await service.column('select count(distinct xmin::text)::int from $.effect');
     expect(commits[0]).toBeLessThan(40);
+  });
+});
+
+describe('projectAll', () => {
+  test('does one statement for many messages, and one that fails takes no other with it [X.3]', async ({
+    postgres,
+  }) => {
+    const service = await testService(postgres);
+    const sizes: number[] = [];
+    service.hf.projectAll(
+      placed,
+      'table',
+      async (batch, tx) => {
+        sizes.push(batch.length);
+        const ids = batch.map(({ ctx }) => ctx.id);
+        const numbers = batch.map(({ payload }) => payload.n);
+        await tx.query(`insert into "${service.schema}".effect select * from unnest($1::text[], $2::int[])`, [
+          ids,
+          numbers,
+        ]);
+        if (numbers.includes(37)) throw new TerminalHandlerError('bad number');
+      },
+      { concurrency: 1 },
+    );
+    const relay = await service.start();
+    await relay.stop();
+    await sendNumbers(service, 80);
+    await service.start();
+    await expect.poll(() => service.column('select count(*)::int from $.delivered')).toEqual([79]);
+    await expect.poll(() => service.column(`select count(*)::int from ${errorCodes}`)).toEqual([1]);
+    expect(await service.column('select count(distinct id)::int from $.effect')).toEqual([79]);
+    expect(await service.column('select count(*)::int from $.effect')).toEqual([79]);
+    expect(Math.max(...sizes)).toBe(80);
+    // The halves of 80 until 37 is alone: two calls for each of seven steps, and the first.
+    expect(sizes.length).toBeLessThan(16);
+    expect(service.events.filter(({ kind }) => kind === 'run-failed')).toHaveLength(1);
+  });
+
+  test('keeps the order within a key, and what stands behind one that failed waits [S4.3]', async ({ postgres }) => {
+    const service = await testService(postgres);
+    const keyed = event<{ k: string; n: number }>('step.taken', { key: ({ k }) => k });
+    let isMended = false;
+    service.hf.projectAll(
+      keyed,
+      'steps',
+      async (batch, tx) => {
+        for (const { payload } of batch) {
+          await tx.query(`insert into "${service.schema}".effect values ($1, $2)`, [payload.k, payload.n]);
+          if (payload.k === 'a' && payload.n === 3 && !isMended) throw new Error('not yet');
+        }
+      },
+      { policy: policy({ maxAttempts: 1_000, schedule: constant(20) }) },
+    );
+    await (await service.start()).stop();
+    const steps = ['a', 'b', 'c'].flatMap((k) => Array.from({ length: 10 }, (_, n) => outgoing(keyed, { k, n })));
+    await service.inTransaction((tx) => service.hf.sendAll(tx, steps));
+    await service.start();
+    await expect.poll(() => service.column('select count(*)::int from $.effect')).toEqual([23]);
+    expect(await service.column(`select n from $.effect where id = 'a' order by n`)).toEqual([0, 1, 2]);
+    isMended = true;
+    await expect.poll(() => service.column('select count(*)::int from $.delivered')).toEqual([30]);
+    for (const k of ['a', 'b', 'c']) {
+      expect(await service.column(`select n from $.effect where id = '${k}' order by ctid`)).toEqual([
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
+      ]);
+    }
   });
 });
 
@@ -299,8 +367,8 @@ describe('registering', () => {
     const { hf } = await testService(postgres);
     hf.on(placed, 'a', () => undefined);
     expect(() => hf.on(placed, 'a', () => undefined)).toThrow('already handles "order.placed"');
-    expect(() => hf.project(event('x'), 'a', () => undefined)).toThrow('on() or for project()');
-    const wrong = { concurrency: 0, onDead: 'explode', retries: 2, policy: {} } as never;
+    expect(() => hf.project(event('x'), 'a', () => undefined)).toThrow('on(), or for project() and projectAll()');
+    const wrong = { concurrency: 0, onDead: 'explode', retries: 2, policy: 5 } as never;
     expect(() => hf.on(event('x'), 'two words', 'fn' as never, wrong)).toThrow(
       /name is.*handler is.*retries is not an option.*policy is.*concurrency is.*onDead is/,
     );

@@ -2,10 +2,13 @@ import { describe, expect, test } from 'vitest';
 import {
   completionBeforeEffect,
   fenceSkipped,
+  generationIgnored,
   lateRowsLast,
   lateRowsOfTheListOnly,
   leaseForgotten,
   noLateRows,
+  rerunForgotten,
+  timeoutForgotten,
 } from './broken-engines.ts';
 import { findBroken } from './many-seeds.ts';
 
@@ -25,11 +28,14 @@ describe('the simulation catches an engine', () => {
       shows: /not finished|took effect after it/,
     },
     { what: 'that puts late rows behind new ones', sabotage: lateRowsLast, shows: /took effect after it/ },
+    { what: 'that takes a rerun for the first run', sabotage: rerunForgotten, shows: /has 2 effects|never ran/ },
+    { what: 'that serves another generation', sabotage: generationIgnored, shows: /was handled by one of/ },
+    { what: 'that lets attempts take for ever', changeHandlers: timeoutForgotten, shows: /not finished/ },
   ];
-  for (const { what, sabotage, shows } of cases) {
+  for (const { what, shows, ...broken } of cases) {
     test(`${what} [X.12]`, { timeout: 120_000 }, async () => {
-      const { broken } = await findBroken({ from: 1, count: 500, enough: 1 }, { sabotage });
-      expect(broken[0]?.problems.join('\n')).toMatch(shows);
+      const found = await findBroken({ from: 1, count: 500, enough: 1 }, broken);
+      expect(found.broken[0]?.problems.join('\n')).toMatch(shows);
     });
   }
 });

@@ -1,5 +1,6 @@
 import type {
   CommitTarget,
+  Delivery,
   ReadAnswer,
   ReadRequest,
   SettleAnswer,
@@ -9,7 +10,7 @@ import type {
 } from '../../src/relay/relay-store.ts';
 import type { MemorySession, MemoryStore, MemoryTransaction } from '../../src/testing/index.ts';
 import type { CutSession } from './sim-worker.ts';
-import type { Sabotage } from './simulate.ts';
+import type { Sabotage, SimulationOptions } from './simulate.ts';
 
 /** A session with some of its calls replaced. */
 function replaced(
@@ -119,3 +120,23 @@ export const lateRowsLast: Sabotage = (session: MemorySession, _store: MemorySto
       return { ...answer, ready };
     },
   });
+
+/** A run on purpose is taken for the first one: whatever it calls is given the key of what was done before. */
+export const rerunForgotten: Sabotage = reading(
+  (request) => request,
+  (answer) => ({ ...answer, ready: answer.ready.map(asFirst), due: answer.due.map(asFirst) }),
+);
+
+function asFirst(delivery: Delivery): Delivery {
+  return { ...delivery, rerun: 0 };
+}
+
+/** Every worker serves the first generation, whatever its own. */
+export const generationIgnored: Sabotage = (session, _store, { generation }) =>
+  replaced(session, {
+    register: (worker) => session.register({ ...worker, generation: generation === undefined ? undefined : 1 }),
+  });
+
+/** Attempts may take for ever. */
+export const timeoutForgotten: SimulationOptions['changeHandlers'] = (handlers) =>
+  new Map([...handlers].map(([name, handler]) => [name, { ...handler, timeoutMs: Infinity }]));

@@ -8,25 +8,39 @@ export interface Temper {
   /** Part of the calls that take a while. */
   readonly slow: number;
   readonly failing: number;
+  /** How long an attempt may take, and which part of them never ends by itself. */
+  readonly timeoutMs: number;
+  readonly hanging: number;
   readonly kills: number;
   readonly pauses: number;
+  /** Workers that are asked to stop. */
+  readonly stops: number;
   readonly verbs: number;
+  readonly reruns: number;
   readonly messages: number;
   readonly workers: number;
+  /** Two versions of the workers, each with messages of its own. */
+  readonly isPinned: boolean;
   readonly lostWakes: number;
   readonly chaosMs: number;
 }
 
 export function temperOf(random: SeededRandom): Temper {
+  const timeoutMs = random.pick([Infinity, Infinity, 150, 700]);
   return {
     faults: random.pick([0, 0.01, 0.03, 0.1]),
     slow: random.pick([0, 0.1, 0.4]),
     failing: random.pick([0, 0.1, 0.3]),
+    timeoutMs,
+    hanging: timeoutMs === Infinity ? 0 : random.pick([0, 0.05]),
     kills: random.int(0, 2),
     pauses: random.int(0, 2),
+    stops: random.pick([0, 0, 0, 1]),
     verbs: random.int(0, 4),
+    reruns: random.pick([0, 0, 1, 2]),
     messages: random.int(8, 25),
     workers: random.int(2, 3),
+    isPinned: random.chance(0.25),
     lostWakes: random.pick([0, 0.3, 1]),
     chaosMs: random.int(1_500, 5_000),
   };

@@ -1,6 +1,13 @@
 import type { Effects } from '../../src/kernel/effects.ts';
 import { isHoldfastError } from '../../src/kernel/error.ts';
-import type { HandlerContext, HandlerDefinition, OnDead } from '../../src/relay/handler.ts';
+import type {
+  BatchItem,
+  HandlerContext,
+  HandlerDefinition,
+  HandlerTake,
+  OnDead,
+  Projection,
+} from '../../src/relay/handler.ts';
 import { event, type EventDefinition } from '../../src/outbox/event.ts';
 import { policy } from '../../src/retry/policy.ts';
 import type { SeededRandom } from './seeded-random.ts';
@@ -9,8 +16,11 @@ import type { SeededRandom } from './seeded-random.ts';
 export interface Effect {
   readonly id: string;
   readonly handler: string;
+  /** Of the payload it was given. */
   readonly version: number;
   readonly worker: number;
+  /** What it would hand to whatever it calls. */
+  readonly key: string;
 }
 
 /** Thrown by the handlers of a simulation, so that their failures are told from the store's. */
@@ -32,18 +42,26 @@ export interface HandlerWorld<Tx> {
   failing(): number;
   /** How long handlers take at most. */
   readonly slowMs: () => number;
+  readonly timeoutMs: number;
+  /** How many attempts never end by themselves now, from 0 to 1. */
+  readonly hanging: () => number;
   readonly onDead: Readonly<Record<HandlerName, OnDead>>;
   readonly record: (tx: Tx, effect: Effect) => Promise<void>;
   /** A further message in the transaction of the handler. */
-  readonly sendOn: (tx: Tx, from: { id: string; key: string | undefined }) => Promise<void>;
+  readonly sendOn: (tx: Tx, from: Pick<HandlerContext<Tx>, 'key' | 'generation'>) => Promise<void>;
   /** A handler without a transaction did its work. */
   ran(effect: Effect): void;
   /** A handler is about to throw an error of its own. */
   threw(id: string, handler: string): void;
+  /** It is told that its time is up, so long after it was called. */
+  readonly timedOut: (id: string, handler: string, afterMs: number) => void;
 }
 
 export const HANDLER_NAMES = ['ledger', 'view', 'mail'] as const;
 export type HandlerName = (typeof HANDLER_NAMES)[number];
+
+/** Those that operators may run again. */
+export const REPEATABLE: ReadonlySet<string> = new Set<HandlerName>(['view', 'mail']);
 
 /** Every handler takes it. */
 export const PLACED = 'order.placed';
@@ -58,9 +76,15 @@ export const TYPES: Readonly<Record<HandlerName, readonly string[]>> = {
   mail: [PLACED, NOTED],
 };
 
+/** What every message carries until it is edited. */
+export const FIRST_PAYLOAD = '{"version":0}';
+
 const POLICY = policy({ maxAttempts: 3, baseDelayMs: 20, maxDelayMs: 200, timeoutMs: Infinity });
 
-/** Three kinds of handler: one that commits its effect itself, one that shares commits, one without a transaction. */
+/**
+ * Three kinds of handler: one that commits its effect itself, one that shares commits, one without a transaction. The second
+ * takes messages of one type one by one, those of the other many at once.
+ */
 export function simulatedHandlers<Tx>(world: HandlerWorld<Tx>): ReadonlyMap<string, HandlerDefinition<Tx>> {
   const rules = (name: HandlerName): Omit<HandlerDefinition<Tx>, 'kind' | 'takes'> => ({
     name,
@@ -70,18 +94,23 @@ export function simulatedHandlers<Tx>(world: HandlerWorld<Tx>): ReadonlyMap<stri
         ? { verdict: 'fail', kind: 'terminal' }
         : { verdict: 'retry', kind: 'unknown' },
     concurrency: name === 'view' ? 2 : 4,
-    timeoutMs: Infinity,
+    timeoutMs: world.timeoutMs,
     onDead: world.onDead[name],
-    repeatable: false,
+    repeatable: REPEATABLE.has(name),
   });
   const steps = new Steps(world);
   const ledger = (payload: unknown, ctx: HandlerContext<Tx>): Promise<void> => steps.ledger(payload, ctx);
-  const view = (payload: unknown, tx: Tx, ctx: Omit<HandlerContext<Tx>, 'commit'>): Promise<void> =>
-    steps.view(payload, tx, ctx);
+  const view = new Map<string, HandlerTake<Projection<Tx>>>([
+    [
+      PLACED,
+      { event: event(PLACED), run: { of: 'each', run: (payload, tx, ctx) => steps.view({ payload, ctx }, tx) } },
+    ],
+    [PAID, { event: event(PAID), run: { of: 'all', run: (batch, tx) => steps.viewAll(batch, tx) } }],
+  ]);
   const mail = (payload: unknown, ctx: HandlerContext<Tx>): Promise<void> => steps.mail(payload, ctx);
   return new Map<string, HandlerDefinition<Tx>>([
     ['ledger', { ...rules('ledger'), kind: 'handle', takes: takes('ledger', ledger) }],
-    ['view', { ...rules('view'), kind: 'project', takes: takes('view', view) }],
+    ['view', { ...rules('view'), kind: 'project', takes: view }],
     ['mail', { ...rules('mail'), kind: 'handle', takes: takes('mail', mail) }],
   ]);
 }
@@ -93,7 +122,7 @@ function takes<Run>(
   return new Map(TYPES[name].map((type) => [type, { event: event<never, unknown>(type), run }]));
 }
 
-type About = Pick<HandlerContext<never>, 'id' | 'handler' | 'key'>;
+type About = Omit<HandlerContext<never>, 'commit'>;
 
 class Steps<Tx> {
   readonly #world: HandlerWorld<Tx>;
@@ -104,7 +133,9 @@ class Steps<Tx> {
 
   async ledger(payload: unknown, ctx: HandlerContext<Tx>): Promise<void> {
     const { random, record, sendOn } = this.#world;
+    this.#begin(ctx);
     await this.#work();
+    await this.#mayHang(ctx);
     this.#mayFail(ctx);
     const failsInside = random.chance(this.#world.failing());
     const isCareless = random.chance(0.1);
@@ -124,7 +155,11 @@ class Steps<Tx> {
     if (random.chance(0.05)) throw new Planned(random.chance(0.5));
   }
 
-  async view(payload: unknown, tx: Tx, ctx: Omit<HandlerContext<Tx>, 'commit'>): Promise<void> {
+  async viewAll(batch: readonly BatchItem<unknown, Tx>[], tx: Tx): Promise<void> {
+    for (const item of batch) await this.view(item, tx);
+  }
+
+  async view({ payload, ctx }: BatchItem<unknown, Tx>, tx: Tx): Promise<void> {
     const { random, record } = this.#world;
     if (random.chance(0.2)) await this.#work();
     await record(tx, this.#effect(payload, ctx));
@@ -132,21 +167,43 @@ class Steps<Tx> {
   }
 
   async mail(payload: unknown, ctx: HandlerContext<Tx>): Promise<void> {
+    this.#begin(ctx);
     await this.#work();
+    await this.#mayHang(ctx);
     this.#mayFail(ctx);
     this.#world.ran(this.#effect(payload, ctx));
   }
 
-  #effect(payload: unknown, { id, handler }: About): Effect {
-    return { id, handler, version: (payload as { version: number }).version, worker: this.#world.worker };
+  #effect(payload: unknown, { id, handler, idempotencyKey: key }: About): Effect {
+    return { id, handler, version: (payload as { version: number }).version, worker: this.#world.worker, key };
+  }
+
+  #begin({ id, handler, signal }: About): void {
+    const { timeoutMs, effects, timedOut } = this.#world;
+    if (timeoutMs === Infinity) return;
+    const startedMs = effects.monoMs();
+    signal.addEventListener('abort', () => {
+      if (isTimeout(signal)) timedOut(id, handler, effects.monoMs() - startedMs);
+    });
+  }
+
+  /** Does nothing any more, until it is told to stop; some do not even listen to that. */
+  async #mayHang({ signal }: About): Promise<void> {
+    const { random, hanging } = this.#world;
+    if (!random.chance(hanging())) return;
+    const heeds = random.chance(0.5);
+    await new Promise((_, reject) => {
+      if (heeds) signal.addEventListener('abort', () => reject(signal.reason));
+    });
   }
 
   #mayFail(ctx: About): void {
     if (this.#world.random.chance(this.#world.failing())) this.#fail(ctx);
   }
 
-  #fail({ id, handler }: About): never {
-    this.#world.threw(id, handler);
+  #fail({ id, handler, signal }: About): never {
+    const isLate = this.#world.timeoutMs < Infinity && isTimeout(signal);
+    if (!isLate) this.#world.threw(id, handler);
     throw new Planned(this.#world.random.chance(0.25));
   }
 
@@ -155,4 +212,8 @@ class Steps<Tx> {
     const ms = random.chance(0.6) ? 0 : random.chance(0.06) ? random.int(0, slowMs()) : random.int(1, 30);
     if (ms > 0) await new Promise<void>((resolve) => void effects.setTimer(resolve, ms));
   }
+}
+
+function isTimeout({ reason }: AbortSignal): boolean {
+  return isHoldfastError(reason, 'ATTEMPT_TIMEOUT');
 }

@@ -4,9 +4,11 @@ import { simulate, type SimulationOptions, type SimulationResult } from './simul
 export interface ManySeeds {
   readonly broken: readonly SimulationResult[];
   readonly ran: number;
-  readonly refused: number;
-  readonly takenOver: number;
+  /** What happened in all of them together. */
+  readonly totals: Readonly<Record<Counted, number>>;
 }
+
+type Counted = 'refused' | 'takenOver' | 'timedOut' | 'reruns' | 'unserved';
 
 /** Runs schedules one after the other until so many have broken something. */
 export async function findBroken(
@@ -14,7 +16,8 @@ export async function findBroken(
   options: SimulationOptions = {},
 ): Promise<ManySeeds> {
   const broken: SimulationResult[] = [];
-  let [ran, refused, takenOver] = [0, 0, 0];
+  const totals = { refused: 0, takenOver: 0, timedOut: 0, reruns: 0, unserved: 0 };
+  let ran = 0;
   const limit = Error.stackTraceLimit;
   // Handlers and connections fail by the hundred thousand here; nobody reads where.
   Error.stackTraceLimit = 0;
@@ -22,14 +25,13 @@ export async function findBroken(
     for (let seed = range.from; seed < range.from + range.count && broken.length < range.enough; seed++) {
       const result = await simulate(seed, options);
       ran += 1;
-      refused += result.refused;
-      takenOver += result.takenOver;
+      for (const name of Object.keys(totals) as Counted[]) totals[name] += result[name];
       if (result.problems.length > 0) broken.push(result);
     }
   } finally {
     Error.stackTraceLimit = limit;
   }
-  return { broken, ran, refused, takenOver };
+  return { broken, ran, totals };
 }
 
 /** The line that runs one schedule again and tells everything that happens in it. */

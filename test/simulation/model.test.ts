@@ -7,17 +7,16 @@ const SEEDS = 10_000;
 const GIVEN = process.env['HOLDFAST_SEED'];
 
 describe('the engine on the memory store', () => {
-  test(`${SEEDS} schedules with kills, pauses, lost replies and operators lose nothing, do nothing twice and keep the order [X.12]`, async () => {
+  test(`${SEEDS} schedules with kills, pauses, lost replies, time-outs, generations and operators lose nothing, do nothing twice and keep the order [X.12]`, async () => {
     if (GIVEN !== undefined) {
       const { problems } = await simulate(Number(GIVEN), { trace: (line) => console.log(line) });
       return expect(problems).toEqual([]);
     }
-    const { broken, refused, takenOver } = await findBroken({ from: 1, count: SEEDS, enough: 5 });
+    const { broken, totals } = await findBroken({ from: 1, count: SEEDS, enough: 5 });
     const report = broken.map(({ seed, problems }) => [replayCommand(FILE, seed), ...problems].join('\n  '));
     expect(report).toEqual([]);
     // A run in which nothing was ever taken over or refused would prove nothing.
-    expect(refused).toBeGreaterThan(SEEDS / 10);
-    expect(takenOver).toBeGreaterThan(SEEDS / 10);
+    for (const [what, count] of Object.entries(totals)) expect(count, what).toBeGreaterThan(SEEDS / 20);
   }, 600_000);
 
   test('the same seed gives the same schedule [X.12]', async () => {

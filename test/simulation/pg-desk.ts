@@ -6,7 +6,7 @@ import type { SqlTransaction } from '../../src/postgres/sql-runner.ts';
 import { systemEffects } from '../../src/system/effects.ts';
 import { uuidV7 } from '../../src/kernel/uuid-v7.ts';
 import { faultyDriver } from './faulty-driver.ts';
-import { HANDLER_NAMES, TYPES } from './handlers.ts';
+import { HANDLER_NAMES, REPEATABLE, TYPES } from './handlers.ts';
 import type { EndStore } from './invariants.ts';
 import { SeededRandom } from './seeded-random.ts';
 import type { CutSession } from './sim-worker.ts';
@@ -26,13 +26,18 @@ export class PgDesk {
     this.admin = new Pool({ connectionString: url, max: 3, application_name: `${schema}_admin` });
   }
 
-  /** Forgets everything that one schedule left. */
-  async clear(): Promise<void> {
+  /** Forgets everything that one schedule left, generations too. */
+  async clear(isPinned: boolean): Promise<void> {
     const { schema } = this;
-    await this.admin
-      .query(`create table if not exists ${schema}.effect (n serial, id text, handler text, version int, worker int);
-      truncate ${schema}.delivery, ${schema}.delivered, ${schema}.dedup, ${schema}.worker, ${schema}.waiter, ${schema}.running, ${schema}.poke, ${schema}.effect;
-      update ${schema}.lease set owner = null, epoch = epoch + 1; update ${schema}.handler set paused_at = null;
+    const tables = ['delivery', 'delivered', 'dedup', 'worker', 'waiter', 'running', 'poke', 'audit', 'effect'];
+    await this.admin.query(`create table if not exists ${schema}.effect (n serial, id text, handler text, version int,
+        worker int, key text);
+      truncate ${tables.map((table) => `${schema}.${table}`).join()};
+      delete from ${schema}.lease where unit / 2 in (select id from ${schema}.lane where generation is not null);
+      delete from ${schema}.lane where generation is not null;
+      update ${schema}.lease set owner = null, epoch = epoch + 1;
+      update ${schema}.handler set paused_at = null, is_pinned = ${isPinned};
+      update ${schema}.subscription set is_pinned = ${isPinned};
       update ${schema}.meta set units = 2`);
   }
 
@@ -70,7 +75,12 @@ export class PgDesk {
   /** Handlers are known before the first message, as after the first deployment. */
   async deploy(): Promise<void> {
     const session = await this.openSession(new SeededRandom(1), () => 0);
-    const handlers = HANDLER_NAMES.map((name) => ({ name, types: TYPES[name], isPinned: false, isRepeatable: false }));
+    const handlers = HANDLER_NAMES.map((name) => ({
+      name,
+      types: TYPES[name],
+      isPinned: false,
+      isRepeatable: REPEATABLE.has(name),
+    }));
     const id = uuidV7(1, new Uint8Array(10));
     await session.register({
       id,
@@ -89,13 +99,32 @@ export class PgDesk {
     return rows[0]?.['n'] as number;
   }
 
-  /** Replays every dead letter, as an operator's statement would. */
-  async replayAll(): Promise<void> {
+  /** Replays every dead letter, into a generation if one is given. Answers which. */
+  async replayAll(generation: number | undefined): Promise<readonly { id: string; handler: string }[]> {
     const { schema } = this;
-    await this.admin
-      .query(`with changed as (update ${schema}.delivery set state = 1, due_at = clock_timestamp(), failed_at = null,
-        attempts = 0, starts = 0, retry = null, cycle = cycle + 1 where state = 2 returning unit)
-      insert into ${schema}.poke (unit, n) select distinct unit, 1 from changed on conflict (unit) do update set n = poke.n + 1`);
+    const { rows } = await this.admin.query(
+      `with dead as materialized (select d.id, d.handler from ${schema}.delivery d where d.state = 2),
+        replayed as materialized (select ${schema}.operator_replay(array_agg(id), array_agg(handler), $1::bigint, 'simulation', null)
+          from dead)
+      select d.id::text as id, h.name as handler from dead d join ${schema}.handler h on h.id = d.handler, replayed`,
+      [generation ?? null],
+    );
+    return rows;
+  }
+
+  /** Asks for one more run of a delivery that has ended well, whichever. Nothing when there is none or it is refused. */
+  async rerun(random: SeededRandom): Promise<{ id: string; handler: string } | undefined> {
+    const { schema } = this;
+    const { rows } = await this.admin.query(`select d.id::text as id, d.handler as number, h.name as handler
+      from ${schema}.delivered d join ${schema}.handler h on h.id = d.handler group by 1, 2, 3
+      having (array_agg(d.outcome order by d.rerun desc))[1] = 0 order by 1, 2`);
+    const row = rows[random.int(0, rows.length - 1)] as { id: string; number: number; handler: string } | undefined;
+    if (!row) return undefined;
+    const answer = await this.admin.query(
+      `select ${schema}.operator_replay_message($1, array[$2::smallint], true, null, 'simulation', null) ->> 'kind' as kind`,
+      [row.id, row.number],
+    );
+    return answer.rows[0]?.['kind'] === 'replayed' ? row : undefined;
   }
 
   async endStore(): Promise<EndStore> {
@@ -105,10 +134,14 @@ export class PgDesk {
       `select d.id::text as id, h.name as handler, d.state::text as state, d.unit, d.starts from ${schema}.delivery d ${handlers}`,
     );
     const done = await this.admin
-      .query(`select d.id::text as id, h.name as handler, d.outcome, d.version, d.cycle, d.attempts, d.error
+      .query(`select d.id::text as id, h.name as handler, d.outcome, d.version, d.cycle, d.rerun, d.generation::int as generation,
+        d.attempts, d.error
       from ${schema}.delivered d ${handlers} order by d.done_at`);
-    const effects = await this.admin.query(`select id, handler, version, worker from ${schema}.effect order by n`);
-    const delivered = done.rows.map((row) => Object.assign(row, { outcome: OUTCOMES[row['outcome'] as number] ?? '' }));
+    const effects = await this.admin.query(`select id, handler, version, worker, key from ${schema}.effect order by n`);
+    const delivered = done.rows.map((row) => {
+      const generation = (row['generation'] as number | null) ?? undefined;
+      return Object.assign(row, { outcome: OUTCOMES[row['outcome'] as number] ?? '', generation });
+    });
     return {
       deliveries: () => open.rows,
       delivered: () => delivered,

@@ -3,16 +3,27 @@ import { postgres } from '../../src/postgres/index.ts';
 import { sqlRunner, type SqlTransaction } from '../../src/postgres/sql-runner.ts';
 import type { OnDead } from '../../src/relay/handler.ts';
 import { systemEffects } from '../../src/system/effects.ts';
-import { draftMessage } from './draft-message.ts';
-import { type Effect, type HandlerName, NOTED, PAID, PLACED, simulatedHandlers } from './handlers.ts';
+import { draftMessage } from '../../src/testing/draft-message.ts';
+import {
+  type Effect,
+  FIRST_PAYLOAD,
+  type HandlerName,
+  NOTED,
+  PAID,
+  PLACED,
+  REPEATABLE,
+  simulatedHandlers,
+} from './handlers.ts';
 import { violations } from './invariants.ts';
 import { LedgerOfSends, type SentMessage } from './ledger-of-sends.ts';
 import type { PgDesk } from './pg-desk.ts';
+import { seededId } from './seeded-id.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { SimWorker } from './sim-worker.ts';
+import { GENERATIONS } from './stage.ts';
 
 const LEASE_MS = 300;
-const SETTLE_MS = 20_000;
+const SETTLE_MS = 60_000;
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -31,11 +42,13 @@ export class PgSchedule {
   readonly #sends = new LedgerOfSends();
   readonly #workers: SimWorker<SqlTransaction>[] = [];
   readonly #ran: Effect[] = [];
-  readonly #threw = new Map<string, number>();
+  readonly #failed = new Map<string, number>();
   readonly #problems: string[] = [];
   readonly #onDead: Record<HandlerName, OnDead>;
   readonly #rate: number;
   readonly #failing: number;
+  readonly #timeoutMs: number;
+  readonly #isPinned: boolean;
   #drafts = 0;
   #refused = 0;
   #isCalm = false;
@@ -47,13 +60,15 @@ export class PgSchedule {
     this.#random = new SeededRandom(seed);
     this.#rate = this.#random.pick([0.01, 0.03, 0.08]);
     this.#failing = this.#random.pick([0, 0.1, 0.3]);
+    this.#timeoutMs = this.#random.pick([Infinity, Infinity, 120]);
+    this.#isPinned = this.#random.chance(0.25);
     const draw = (): OnDead => this.#random.pick(['block', 'pass', 'park']);
     this.#onDead = { ledger: draw(), view: draw(), mail: draw() };
   }
 
   async run(): Promise<PgResult> {
     const random = this.#random;
-    await this.#desk.clear();
+    await this.#desk.clear(this.#isPinned);
     this.#spawn();
     this.#spawn();
     const chaosMs = random.int(150, 500);
@@ -62,28 +77,38 @@ export class PgSchedule {
     );
     if (random.chance(0.7)) void this.#trouble(random.int(0, chaosMs));
     await Promise.all(senders);
+    if (random.chance(0.4)) await this.#rerun();
     this.#isCalm = true;
     for (const { gate } of this.#workers) gate.open();
-    if (this.#workers.every(({ gate }) => gate.isDead)) this.#spawn();
+    for (const generation of this.#isPinned ? GENERATIONS : [undefined]) {
+      const isServed = this.#workers.some((worker) => worker.isWorking && worker.generation === generation);
+      if (!isServed) this.#spawn(generation);
+    }
     await this.#finish();
+    const generationOf = this.#isPinned
+      ? (n: number): number | undefined => this.#workers[n - 1]?.generation
+      : undefined;
     const end = {
       store: await this.#desk.endStore(),
       sends: this.#sends,
       ran: this.#ran,
-      threw: this.#threw,
+      failed: this.#failed,
       onDead: this.#onDead,
       deaths: this.#deaths,
+      generationOf,
     };
     return { seed: this.#seed, problems: [...this.#problems, ...violations(end)], refused: this.#refused };
   }
 
-  #spawn(): void {
+  #spawn(generation: number | undefined = this.#isPinned ? this.#random.pick(GENERATIONS) : undefined): void {
     const number = this.#workers.length + 1;
     const faults = new SeededRandom(this.#seed * 7 + number);
     const worker: SimWorker<SqlTransaction> = new SimWorker({
       number,
       time: systemEffects,
       seed: this.#seed * 31 + number,
+      generation,
+      isPinned: this.#isPinned,
       leaseMs: LEASE_MS,
       pollMs: 100,
       openSession: () => this.#desk.openSession(faults, () => (this.#isCalm ? 0 : this.#rate)),
@@ -93,31 +118,39 @@ export class PgSchedule {
       onEvent: (event) => {
         if (event.kind === 'run-refused') this.#refused += 1;
       },
-      handlers: ({ random, effects }) =>
-        simulatedHandlers<SqlTransaction>({
-          worker: number,
-          effects,
-          random,
-          failing: () => (this.#isCalm ? 0 : this.#failing),
-          slowMs: () => (this.#isCalm ? 10 : LEASE_MS),
-          onDead: this.#onDead,
-          record: (tx, effect) => this.#record(tx, effect),
-          sendOn: (tx, from) => this.#sendOn(tx, from),
-          ran: (effect) => void this.#ran.push(effect),
-          threw: (id, handler) => {
-            const name = `${handler}/${id}`;
-            this.#threw.set(name, (this.#threw.get(name) ?? 0) + 1);
-          },
-        }),
+      handlers: (parts) => this.#handlers(parts),
     });
     this.#workers.push(worker);
     worker.start();
   }
 
-  async #record(tx: SqlTransaction, { id, handler, version, worker }: Effect): Promise<void> {
-    const text = `insert into ${this.#desk.schema}.effect (id, handler, version, worker)
-      values ($1::text, $2::text, $3::text::int, $4::text::int)`;
-    await sqlRunner(tx).query(text, [id, handler, version, worker]);
+  #handlers({
+    number,
+    random,
+    effects,
+  }: SimWorker<SqlTransaction>): ReturnType<typeof simulatedHandlers<SqlTransaction>> {
+    const failed = (name: string): void => void this.#failed.set(name, (this.#failed.get(name) ?? 0) + 1);
+    return simulatedHandlers<SqlTransaction>({
+      worker: number,
+      effects,
+      random,
+      failing: () => (this.#isCalm ? 0 : this.#failing),
+      slowMs: () => (this.#isCalm ? 10 : LEASE_MS),
+      timeoutMs: this.#timeoutMs,
+      hanging: () => (this.#isCalm || this.#timeoutMs === Infinity ? 0 : 0.05),
+      onDead: this.#onDead,
+      record: (tx, effect) => this.#record(tx, effect),
+      sendOn: (tx, from) => this.#sendOn(tx, from),
+      ran: (effect) => void this.#ran.push(effect),
+      threw: (id, handler) => failed(`${handler}/${id}`),
+      timedOut: (id, handler) => failed(`${handler}/${id}`),
+    });
+  }
+
+  async #record(tx: SqlTransaction, { id, handler, version, worker, key }: Effect): Promise<void> {
+    const text = `insert into ${this.#desk.schema}.effect (id, handler, version, worker, key)
+      values ($1::text, $2::text, $3::text::int, $4::text::int, $5::text)`;
+    await sqlRunner(tx).query(text, [id, handler, version, worker, key]);
   }
 
   /** Sends in a transaction that ends some time later. */
@@ -139,30 +172,40 @@ export class PgSchedule {
     }
   }
 
-  async #sendOn(tx: SqlTransaction, { key }: { key: string | undefined }): Promise<void> {
-    const message = this.#draft({ type: NOTED, key });
+  async #sendOn(tx: SqlTransaction, { key, generation }: Pick<NewMessage, 'key' | 'generation'>): Promise<void> {
+    const message = this.#draft({ type: NOTED, key, generation });
     this.#sent(message, true);
     await postgres({ schema: this.#desk.schema }).append(tx, [message]);
   }
 
-  #sent({ id, type, key }: NewMessage, isFollowUp: boolean): SentMessage {
-    return this.#sends.sent({ id, type, key, isFollowUp, isScheduled: false, hasOrder: true });
+  #sent({ id, type, key, generation }: NewMessage, isFollowUp: boolean): SentMessage {
+    return this.#sends.sent({ id, type, key, generation, isFollowUp, isScheduled: false });
+  }
+
+  async #rerun(): Promise<void> {
+    const done = await this.#desk.rerun(this.#random);
+    if (!done) return;
+    this.#sends.rerun(done.handler, done.id);
+    if (!REPEATABLE.has(done.handler)) this.#problems.push(`${done.handler}/${done.id} was repeated`);
   }
 
   #draft(about: Partial<NewMessage>): NewMessage {
     const random = this.#random;
     const [type, key] = [random.pick([PLACED, PAID]), random.pick(['a', 'b'])];
-    return draftMessage(random, (this.#drafts += 1), { type, key, ...about });
+    const generation = this.#isPinned ? random.pick(GENERATIONS) : undefined;
+    const id = seededId(random, (this.#drafts += 1));
+    return draftMessage({ id, type, key, generation, payload: FIRST_PAYLOAD, ...about });
   }
 
   async #trouble(afterMs: number): Promise<void> {
-    const isKill = this.#random.chance(0.5);
+    const kind = this.#random.pick(['kill', 'kill', 'pause', 'pause', 'stop']);
     const pauseMs = this.#random.int(50, 2 * LEASE_MS);
     await wait(afterMs);
     const worker = this.#workers[0];
     if (!worker || this.#isCalm) return;
     this.#deaths += 1;
-    if (isKill) worker.kill();
+    if (kind === 'kill') worker.kill();
+    else if (kind === 'stop') await worker.stop();
     else {
       worker.gate.close();
       await wait(pauseMs);
@@ -173,10 +216,10 @@ export class PgSchedule {
   async #finish(): Promise<void> {
     const untilMs = systemEffects.monoMs() + SETTLE_MS;
     while ((await this.#desk.openCount()) > 0 && systemEffects.monoMs() < untilMs) {
-      await this.#desk.replayAll();
+      await this.#replayAll();
       await wait(20);
     }
-    await Promise.all(this.#workers.filter(({ gate }) => !gate.isDead).map((worker) => worker.stop()));
+    await Promise.all(this.#workers.map((worker) => worker.stop()));
     // What a handler sent on is known by its commit: it is there, or it is not.
     const { rows } = await this.#desk.admin.query<{ id: string }>(
       `select id::text as id from ${this.#desk.schema}.delivered`,
@@ -184,5 +227,11 @@ export class PgSchedule {
     const there = new Set(rows.map(({ id }) => id));
     const followUps = [...this.#sends.messages.values()].filter(({ isFollowUp, id }) => isFollowUp && there.has(id));
     this.#sends.committed(followUps);
+  }
+
+  async #replayAll(): Promise<void> {
+    const generation = this.#isPinned && this.#random.chance(0.3) ? this.#random.pick(GENERATIONS) : undefined;
+    const replayed = await this.#desk.replayAll(generation);
+    if (generation !== undefined) for (const { id, handler } of replayed) this.#sends.moved(handler, id, generation);
   }
 }

@@ -1,6 +1,7 @@
 import { expect, onTestFinished } from 'vitest';
 import { migrate } from '../../src/postgres/index.ts';
 import { withClient } from '../contract/sql-clients.ts';
+import { stateChecks } from '../postgres/support/state-checks.ts';
 import { needs, type TestServer } from '../support/needs.ts';
 import { replayCommand } from './many-seeds.ts';
 import { PgDesk } from './pg-desk.ts';
@@ -15,13 +16,16 @@ const AT_ONCE = 6;
 
 async function openDesk({ url, namespace }: TestServer, n: number): Promise<PgDesk> {
   const schema = `${namespace}_sim${n}`;
-  await withClient(url, async (client) => migrate(client, { schema }));
+  await withClient(url, async (client) => {
+    await migrate(client, { schema });
+    await client.query(stateChecks(schema));
+  });
   const desk = new PgDesk(url, schema);
   onTestFinished(async () => {
     await desk.admin.end();
     await withClient(url, async (client) => client.query(`drop schema if exists ${schema} cascade`));
   });
-  await desk.clear();
+  await desk.clear(false);
   await desk.deploy();
   return desk;
 }

@@ -17,6 +17,8 @@ export interface WorkerParts<Tx> {
   readonly number: number;
   readonly time: Effects;
   readonly seed: number;
+  readonly generation: number | undefined;
+  readonly isPinned: boolean;
   /** Opens a connection; `cut` ends it as a killed process would. */
   readonly openSession: () => CutSession<Tx> | Promise<CutSession<Tx>>;
   readonly leaseMs: number;
@@ -32,6 +34,7 @@ export interface WorkerParts<Tx> {
 /** One process of a simulation: an engine behind a gate, with clocks of its own. */
 export class SimWorker<Tx> {
   readonly number: number;
+  readonly generation: number | undefined;
   readonly gate: Gate = new Gate();
   readonly random: SeededRandom;
   readonly effects: Effects;
@@ -42,10 +45,13 @@ export class SimWorker<Tx> {
   #timersNow = 0;
   #relay: RunningRelay | undefined;
   #started: Promise<void> | undefined;
+  #ending: Promise<void> | undefined;
+  #hasStopped = false;
 
   constructor(parts: WorkerParts<Tx>) {
     this.#parts = parts;
     this.number = parts.number;
+    this.generation = parts.generation;
     this.random = new SeededRandom(parts.seed);
     const { time } = parts;
     this.effects = {
@@ -65,6 +71,7 @@ export class SimWorker<Tx> {
 
   async #start(): Promise<void> {
     const { handlers, epochOf, onWritten, onEvent, number, openSession, leaseMs, pollMs } = this.#parts;
+    const { generation, isPinned } = this.#parts;
     while (!this.#relay) {
       try {
         this.#session = await openSession();
@@ -72,8 +79,8 @@ export class SimWorker<Tx> {
           session: gatedSession(this.#session, this.gate, { epochOf, onWritten }),
           effects: this.effects,
           handlers: handlers(this),
-          worker: { name: `w${number}`, service: 'simulation', generation: undefined },
-          isPinned: false,
+          worker: { name: `w${number}`, service: 'simulation', generation },
+          isPinned,
           observers: [onEvent],
           wrapRun: undefined,
           leaseMs,
@@ -98,6 +105,16 @@ export class SimWorker<Tx> {
   /** Whether it is on this connection. */
   readonly isUsing = (session: number): boolean => this.#session?.number === session;
 
+  /** It takes part: it lives, and was not asked to stop. */
+  get isWorking(): boolean {
+    return !this.gate.isDead && !this.#ending;
+  }
+
+  /** It was asked to stop, lives, and has not stopped yet. */
+  get isStopping(): boolean {
+    return !this.gate.isDead && this.#ending !== undefined && !this.#hasStopped;
+  }
+
   get workerId(): string | undefined {
     return this.#relay?.workerId;
   }
@@ -113,8 +130,16 @@ export class SimWorker<Tx> {
     this.#skewMs += ms;
   }
 
+  /** Asks it to stop. The dead have. */
   async stop(): Promise<void> {
+    if (this.gate.isDead) return;
+    this.#ending ??= this.#stop();
+    await this.#ending;
+  }
+
+  async #stop(): Promise<void> {
     await this.#started;
     await this.#relay?.stop({ drainMs: 2_000 });
+    this.#hasStopped = true;
   }
 }

@@ -1,6 +1,6 @@
-import type { NewMessage } from '../../src/outbox/outbox-store.ts';
 import type { OnDead } from '../../src/relay/handler.ts';
 import type { RelayEvent } from '../../src/relay/relay-event.ts';
+import type { HouseReport } from '../../src/relay/relay-store.ts';
 import {
   type Fault,
   type FaultPoint,
@@ -9,30 +9,31 @@ import {
   type MemoryStore,
   type MemoryTransaction,
   virtualTime,
-  type VirtualTime,
 } from '../../src/testing/index.ts';
-import { faultAt, type Temper, temperOf } from './chaos.ts';
-import {
-  type Effect,
-  HANDLER_NAMES,
-  type HandlerName,
-  NOTED,
-  PAID,
-  PLACED,
-  simulatedHandlers,
-  TYPES,
-} from './handlers.ts';
-import { draftMessage } from './draft-message.ts';
+import { faultAt, temperOf } from './chaos.ts';
+import { type Effect, HANDLER_NAMES, type HandlerName, REPEATABLE, simulatedHandlers, TYPES } from './handlers.ts';
 import { violations } from './invariants.ts';
-import { LedgerOfSends, type SentMessage } from './ledger-of-sends.ts';
+import { LedgerOfSends } from './ledger-of-sends.ts';
+import { Operators } from './operators.ts';
 import { SeededRandom } from './seeded-random.ts';
-import { type CutSession, SimWorker } from './sim-worker.ts';
+import { Senders } from './senders.ts';
+import { type CutSession, SimWorker, type WorkerParts } from './sim-worker.ts';
+import { GENERATIONS, sometime, type Stage } from './stage.ts';
+
+type Worker = SimWorker<MemoryTransaction>;
+type Handlers = ReturnType<WorkerParts<MemoryTransaction>['handlers']>;
 
 /** Puts something between an engine and its store: what is broken on purpose. */
-export type Sabotage = (session: MemorySession, store: MemoryStore) => CutSession<MemoryTransaction>;
+export type Sabotage = (
+  session: MemorySession,
+  store: MemoryStore,
+  worker: { readonly generation: number | undefined },
+) => CutSession<MemoryTransaction>;
 
 export interface SimulationOptions {
   readonly sabotage?: Sabotage | undefined;
+  /** The handlers as an engine takes them that is broken on purpose. */
+  readonly changeHandlers?: ((handlers: Handlers) => Handlers) | undefined;
   /** Is told everything that happens. */
   readonly trace?: ((line: string) => void) | undefined;
 }
@@ -43,9 +44,13 @@ export interface SimulationResult {
   readonly problems: readonly string[];
   readonly refused: number;
   readonly takenOver: number;
+  readonly timedOut: number;
+  readonly reruns: number;
+  /** Deliveries that were found to wait for a generation without a worker. */
+  readonly unserved: number;
 }
 
-type Trouble = 'kill' | 'pause';
+type Trouble = 'kill' | 'pause' | 'stop';
 
 const WRITES: ReadonlySet<string> = new Set(['settle', 'mark', 'commit', 'acquire', 'release']);
 const LEASE_MS = 1_500;
@@ -53,6 +58,8 @@ const SETTLE_MS = 120_000;
 const STOP_MS = 30_000;
 const UNITS = 3;
 const MANY_CALLS = 5_000;
+// Twice the housekeeper's round, and a lease until somebody else keeps house.
+const HOUSE_MS = 12_000;
 
 /** Runs one schedule to its end and looks at everything. The same seed gives the same schedule. */
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<SimulationResult> {
@@ -64,218 +71,165 @@ class Simulation {
   readonly #options: SimulationOptions;
   readonly #random: SeededRandom;
   readonly #faults: SeededRandom;
-  readonly #temper: Temper;
-  readonly #time: VirtualTime;
-  readonly #store: MemoryStore;
-  readonly #sends = new LedgerOfSends();
-  readonly #workers: SimWorker<MemoryTransaction>[] = [];
+  readonly #stage: Stage;
+  readonly #senders: Senders;
+  readonly #operators: Operators;
+  readonly #workers: Worker[] = [];
   readonly #ran: Effect[] = [];
-  readonly #threw = new Map<string, number>();
-  readonly #problems: string[] = [];
+  readonly #failed = new Map<string, number>();
   readonly #onDead: Record<HandlerName, OnDead>;
-  #drafts = 0;
   readonly #troubleAtWrite = new Map<number, Trouble>();
+  readonly #counts = { refused: 0, takenOver: 0, timedOut: 0, unserved: 0 };
+  #house: HouseReport | undefined;
   #writes = 0;
   #callsMs = 0;
   #callsNow = 0;
   #isCalm = false;
-  /** What is sent before its handlers are known has no order with what is sent after. */
-  #isDeployed = false;
   #deaths = 0;
-  #refused = 0;
-  #takenOver = 0;
 
   constructor(seed: number, options: SimulationOptions) {
     this.#seed = seed;
     this.#options = options;
-    this.#random = new SeededRandom(seed);
+    const random = new SeededRandom(seed);
+    this.#random = random;
     this.#faults = new SeededRandom(seed ^ 0x5bd1e995);
-    this.#temper = temperOf(this.#random);
-    this.#time = virtualTime({ settled: () => new Promise((resolve) => setImmediate(resolve)) });
-    this.#store = memoryStore({
-      effects: this.#time,
+    const temper = temperOf(random);
+    const time = virtualTime({ settled: () => new Promise((resolve) => setImmediate(resolve)) });
+    const store = memoryStore({
+      effects: time,
       units: UNITS,
-      lateLimit: this.#random.pick([1, 10_000]),
-      inlineChars: this.#random.pick([0, 32_768, 32_768]),
+      lateLimit: random.pick([1, 10_000]),
+      inlineChars: random.pick([0, 32_768, 32_768]),
       fault: (point) => this.#fault(point),
     });
-    const draw = (): OnDead => this.#random.pick(['block', 'pass', 'park']);
+    const trace = (line: string): void => options.trace?.(`${time.monoMs().toFixed(0).padStart(6)}  ${line}`);
+    const at = (ms: number, work: () => void): void => void time.setTimer(work, ms);
+    this.#stage = { random, temper, time, store, sends: new LedgerOfSends(), problems: [], trace, at };
+    this.#senders = new Senders(this.#stage);
+    this.#operators = new Operators(this.#stage);
+    const draw = (): OnDead => random.pick(['block', 'pass', 'park']);
     this.#onDead = { ledger: draw(), view: draw(), mail: draw() };
   }
 
   async run(): Promise<SimulationResult> {
-    const random = this.#random;
-    this.#trace(`temper ${JSON.stringify(this.#temper)} onDead ${JSON.stringify(this.#onDead)}`);
+    const { random, temper, time, store, sends, problems, at, trace } = this.#stage;
+    trace(`temper ${JSON.stringify(temper)} onDead ${JSON.stringify(this.#onDead)}`);
     if (random.chance(0.8)) await this.#deploy();
-    for (let n = 0; n < this.#temper.workers; n++) this.#at(random.int(0, 300), () => this.#spawn());
-    this.#planSends();
+    for (let n = 0; n < temper.workers; n++) {
+      const ms = random.int(0, 300);
+      at(ms, () => this.#spawn());
+      if (random.chance(0.2)) this.#senders.planAround(ms);
+    }
+    this.#senders.plan();
     this.#planTrouble();
-    for (let n = 0; n < this.#temper.verbs; n++) this.#at(this.#sometime(), () => this.#verb());
-    await this.#time.advance(this.#temper.chaosMs);
+    this.#operators.plan();
+    await time.advance(temper.chaosMs);
     await this.#calmDown();
     await this.#finish();
-    const about = { store: this.#store, sends: this.#sends, ran: this.#ran, threw: this.#threw };
-    const end = { ...about, onDead: this.#onDead, deaths: this.#deaths };
-    const problems = [...this.#problems, ...violations(end)];
-    return { seed: this.#seed, problems, refused: this.#refused, takenOver: this.#takenOver };
-  }
-
-  #trace(line: string): void {
-    this.#options.trace?.(`${this.#time.monoMs().toFixed(0).padStart(6)}  ${line}`);
-  }
-
-  #at(ms: number, work: () => void): void {
-    this.#time.setTimer(work, ms);
-  }
-
-  #sometime(): number {
-    return this.#random.int(0, this.#temper.chaosMs - 1);
+    const generationOf = temper.isPinned
+      ? (worker: number): number | undefined => this.#workers[worker - 1]?.generation
+      : undefined;
+    const about = { store, sends, ran: this.#ran, failed: this.#failed, onDead: this.#onDead, deaths: this.#deaths };
+    return {
+      seed: this.#seed,
+      problems: [...problems, ...violations({ ...about, generationOf })],
+      ...this.#counts,
+      reruns: [...sends.reruns.values()].reduce((sum, runs) => sum + runs, 0),
+    };
   }
 
   /** Handlers are known before the first message, as after the first deployment. */
   async #deploy(): Promise<void> {
-    const session = this.#store.openSession();
+    const { store, temper } = this.#stage;
+    const session = store.openSession();
     const id = 'deployment';
-    const handlers = HANDLER_NAMES.map((name) => ({ name, types: TYPES[name], isPinned: false, isRepeatable: false }));
+    const generation = temper.isPinned ? GENERATIONS[0] : undefined;
+    const handlers = HANDLER_NAMES.map((name) => ({
+      name,
+      types: TYPES[name],
+      isPinned: temper.isPinned,
+      isRepeatable: REPEATABLE.has(name),
+    }));
     this.#isCalm = true;
-    await session.register({ id, name: id, service: 'simulation', generation: undefined, handlers, leaseMs: 1 });
+    await session.register({ id, name: id, service: 'simulation', generation, handlers, leaseMs: 1 });
     await session.leave(id);
     this.#isCalm = false;
-    this.#isDeployed = true;
   }
 
-  #spawn(): void {
+  #spawn(
+    generation: number | undefined = this.#stage.temper.isPinned ? this.#random.pick(GENERATIONS) : undefined,
+  ): void {
+    const { temper, time, store, problems, trace } = this.#stage;
     const number = this.#workers.length + 1;
-    const worker: SimWorker<MemoryTransaction> = new SimWorker({
+    const worker: Worker = new SimWorker({
       number,
-      time: this.#time,
+      time,
       seed: this.#seed * 31 + number,
-      openSession: () => this.#session(),
+      generation,
+      isPinned: temper.isPinned,
+      openSession: () => this.#session(generation),
       leaseMs: LEASE_MS,
       pollMs: 500,
-      epochOf: (unit) => this.#store.lease(unit)?.epoch,
+      epochOf: (unit) => store.lease(unit)?.epoch,
       onWritten: ({ call, target, epochWhenAsked }) => {
         if (epochWhenAsked === target.token.epoch) return;
-        this.#problems.push(`${call} under an old token (unit ${target.token.unit}) changed seq ${target.seq}`);
+        problems.push(`${call} under an old token (unit ${target.token.unit}) changed seq ${target.seq}`);
       },
       onEvent: (event) => this.#observe(number, event),
-      onSpin: () => void this.#problems.push(`w${number} spins at ${this.#time.monoMs()}`),
-      handlers: ({ random, effects }) =>
-        simulatedHandlers<MemoryTransaction>({
-          worker: number,
-          effects,
-          random,
-          failing: () => (this.#isCalm ? 0 : this.#temper.failing),
-          slowMs: () => (this.#isCalm ? 30 : 2 * LEASE_MS),
-          onDead: this.#onDead,
-          record: async (tx, effect) => tx.record(effect),
-          sendOn: (tx, from) => this.#sendOn(tx, from),
-          ran: (effect) => void this.#ran.push(effect),
-          threw: (id, handler) => {
-            this.#threw.set(`${handler}/${id}`, (this.#threw.get(`${handler}/${id}`) ?? 0) + 1);
-            this.#trace(`w${number} throws ${handler}/${id}`);
-          },
-        }),
+      onSpin: () => void problems.push(`w${number} spins at ${time.monoMs()}`),
+      handlers: (parts) => this.#handlers(parts),
     });
     this.#workers.push(worker);
-    this.#trace(`w${number} starts`);
+    trace(`w${number} starts${generation === undefined ? '' : `, of generation ${generation}`}`);
     worker.start();
   }
 
-  #session(): CutSession<MemoryTransaction> {
-    const session = this.#store.openSession();
-    return this.#options.sabotage?.(session, this.#store) ?? session;
+  #handlers({ number, random, effects }: Worker): Handlers {
+    const { temper, problems, trace } = this.#stage;
+    const failed = (name: string): void => void this.#failed.set(name, (this.#failed.get(name) ?? 0) + 1);
+    const handlers = simulatedHandlers<MemoryTransaction>({
+      worker: number,
+      effects,
+      random,
+      failing: () => (this.#isCalm ? 0 : temper.failing),
+      slowMs: () => (this.#isCalm ? 30 : 2 * LEASE_MS),
+      timeoutMs: temper.timeoutMs,
+      hanging: () => (this.#isCalm ? 0 : temper.hanging),
+      onDead: this.#onDead,
+      record: async (tx, effect) => tx.record(effect),
+      sendOn: (tx, from) => this.#senders.sendOn(tx, from),
+      ran: (effect) => void this.#ran.push(effect),
+      threw: (id, handler) => {
+        failed(`${handler}/${id}`);
+        trace(`w${number} throws ${handler}/${id}`);
+      },
+      timedOut: (id, handler, afterMs) => {
+        this.#counts.timedOut += 1;
+        failed(`${handler}/${id}`);
+        trace(`w${number} is told that its time is up ${handler}/${id}`);
+        if (afterMs < temper.timeoutMs) problems.push(`${handler}/${id} had ${afterMs} ms, not ${temper.timeoutMs}`);
+      },
+    });
+    return this.#options.changeHandlers?.(handlers) ?? handlers;
+  }
+
+  #session(generation: number | undefined): CutSession<MemoryTransaction> {
+    const { store } = this.#stage;
+    const session = store.openSession();
+    return this.#options.sabotage?.(session, store, { generation }) ?? session;
   }
 
   #observe(number: number, event: RelayEvent): void {
-    if (event.kind === 'run-refused') this.#refused += 1;
-    if (event.kind === 'units-acquired') {
-      this.#takenOver += event.orphaned;
-      this.#isDeployed = true;
-    }
+    if (event.kind === 'run-refused') this.#counts.refused += 1;
+    if (event.kind === 'units-acquired') this.#counts.takenOver += event.orphaned;
+    if (event.kind === 'house') this.#house = event.report;
     if (!this.#options.trace) return;
     const { kind, ...rest } = event;
     const about = 'delivery' in rest ? `${rest.handler}/${rest.delivery.id} seq ${rest.delivery.seq}` : '';
     const more = JSON.stringify(rest, (key, value: unknown) =>
       key === 'delivery' || key === 'stack' ? undefined : value,
     );
-    this.#trace(`w${number} ${kind} ${about} ${more}`);
-  }
-
-  #planSends(): void {
-    const random = this.#random;
-    for (let n = random.int(0, 3); n > 0; n--) this.#planCrossing();
-    for (let left = this.#temper.messages; left > 0;) {
-      const count = Math.min(left, random.pick([1, 1, 1, 2, 3]));
-      left -= count;
-      const isSlow = random.chance(0.3);
-      const beginMs = this.#sometime();
-      const sendMs = beginMs + (random.chance(0.5) ? 0 : random.int(0, isSlow ? 200 : 5));
-      const endMs = sendMs + (random.chance(0.3) ? 0 : random.int(0, isSlow ? 800 : 10));
-      const isKept = !random.chance(0.1);
-      this.#planSend({ beginMs, sendMs, endMs, isKept, messages: Array.from({ length: count }, () => this.#draft()) });
-    }
-  }
-
-  /** The older transaction takes its place in line after the newer one, and is committed before it. */
-  #planCrossing(): void {
-    const at = this.#sometime();
-    const key = this.#random.pick(['a', 'b', 'c']);
-    const draft = (): NewMessage[] => [this.#draft({ key, deliverAt: undefined })];
-    const lateMs = this.#random.int(4, 100);
-    const older = { beginMs: at, sendMs: at + 2, endMs: at + 3 };
-    const newer = { beginMs: at + 1, sendMs: at + 1, endMs: at + lateMs };
-    this.#planSend({ ...older, isKept: true, messages: draft() }, true);
-    this.#planSend({ ...newer, isKept: true, messages: draft() });
-  }
-
-  #planSend(
-    plan: { beginMs: number; sendMs: number; endMs: number; isKept: boolean; messages: NewMessage[] },
-    idNow = this.#random.chance(0.5),
-  ): void {
-    this.#at(plan.beginMs, () => {
-      const tx = this.#store.begin({ idNow });
-      const sent: SentMessage[] = [];
-      this.#at(plan.sendMs - plan.beginMs, () => {
-        for (const message of plan.messages) sent.push(this.#sent(message, false));
-        void this.#store.append(tx, plan.messages);
-        this.#at(plan.endMs - plan.sendMs, () => {
-          this.#trace(`tx ${tx.id} ${plan.isKept ? 'commits' : 'rolls back'} ${sent.map(({ id }) => id).join(' ')}`);
-          if (!plan.isKept) return tx.rollback();
-          tx.commit();
-          this.#sends.committed(sent);
-        });
-      });
-    });
-  }
-
-  #draft(about: Partial<NewMessage> = {}): NewMessage {
-    const random = this.#random;
-    const isScheduled = random.chance(0.08);
-    const deliverAt = isScheduled ? new Date(this.#time.now().wallMs + random.int(0, 6_000)) : undefined;
-    const key = random.chance(0.1) ? undefined : random.pick(['a', 'b', 'c']);
-    const type = random.pick([PLACED, PLACED, PAID]);
-    return draftMessage(random, (this.#drafts += 1), { type, key, deliverAt, ...about });
-  }
-
-  #sent(message: NewMessage, isFollowUp: boolean): SentMessage {
-    const { id, type, key, deliverAt } = message;
-    this.#trace(`sends ${type} ${id} key ${key}${deliverAt ? ' scheduled' : ''}`);
-    return this.#sends.sent({
-      id,
-      type,
-      key,
-      isFollowUp,
-      isScheduled: deliverAt !== undefined,
-      hasOrder: this.#isDeployed,
-    });
-  }
-
-  async #sendOn(tx: MemoryTransaction, { key }: { key: string | undefined }): Promise<void> {
-    const message = this.#draft({ type: NOTED, key, deliverAt: undefined });
-    const sent = this.#sent(message, true);
-    tx.onCommit(() => this.#sends.committed([sent]));
-    await this.#store.append(tx, [message]);
+    this.#stage.trace(`w${number} ${kind} ${about} ${more}`);
   }
 
   #fault(point: FaultPoint): Fault | undefined {
@@ -286,111 +240,118 @@ class Simulation {
       const worker = this.#workers.find(({ isUsing }) => isUsing(point.session));
       if (trouble && worker) this.#trouble(worker, trouble, `${point.step} ${point.call}`);
     }
-    const fault = faultAt(this.#faults, this.#temper, point);
-    if (fault) this.#trace(`fault s${point.session} ${point.call} ${point.step} ${JSON.stringify(fault)}`);
+    const fault = faultAt(this.#faults, this.#stage.temper, point);
+    if (fault) this.#stage.trace(`fault s${point.session} ${point.call} ${point.step} ${JSON.stringify(fault)}`);
     return fault;
   }
 
   /** Thousands of calls without any time passing: an engine that asks again and again without a pause. */
   #isSpinning({ session, call }: FaultPoint): boolean {
-    const nowMs = this.#time.monoMs();
+    const nowMs = this.#stage.time.monoMs();
     this.#callsNow = nowMs === this.#callsMs ? this.#callsNow + 1 : 0;
     this.#callsMs = nowMs;
-    if (this.#callsNow === MANY_CALLS) this.#problems.push(`session ${session} spins: ${call} at ${nowMs}`);
+    if (this.#callsNow === MANY_CALLS) this.#stage.problems.push(`session ${session} spins: ${call} at ${nowMs}`);
     return this.#callsNow >= MANY_CALLS;
   }
 
   /** Some of it comes at any time, some exactly between two steps of a write. */
   #planTrouble(): void {
-    const random = this.#random;
-    const { kills, pauses } = this.#temper;
-    const troubles = [...Array<Trouble>(kills).fill('kill'), ...Array<Trouble>(pauses).fill('pause')];
-    const alive = (): SimWorker<MemoryTransaction> | undefined => {
+    const { random, temper, time, at } = this.#stage;
+    const { kills, pauses, stops } = temper;
+    const troubles = [
+      ...Array<Trouble>(kills).fill('kill'),
+      ...Array<Trouble>(pauses).fill('pause'),
+      ...Array<Trouble>(stops).fill('stop'),
+    ];
+    const alive = (): Worker | undefined => {
       const living = this.#workers.filter(({ gate }) => gate.isOpen);
       return living[random.int(0, living.length - 1)];
     };
     for (const trouble of troubles) {
-      if (random.chance(0.7)) this.#troubleAtWrite.set(random.int(1, 12 * this.#temper.messages), trouble);
-      else this.#at(this.#sometime(), () => this.#trouble(alive(), trouble, 'at any time'));
+      if (random.chance(0.7)) this.#troubleAtWrite.set(random.int(1, 12 * temper.messages), trouble);
+      else at(sometime(this.#stage), () => this.#trouble(alive(), trouble, 'at any time'));
     }
-    if (random.chance(0.3)) this.#at(this.#sometime(), () => alive()?.skew(random.int(-10_000_000, 10_000_000)));
-    if (random.chance(0.1)) this.#at(this.#sometime(), () => this.#time.jumpWall(random.int(0, 2 * LEASE_MS)));
+    if (random.chance(0.3)) at(sometime(this.#stage), () => alive()?.skew(random.int(-10_000_000, 10_000_000)));
+    if (random.chance(0.1)) at(sometime(this.#stage), () => time.jumpWall(random.int(0, 2 * LEASE_MS)));
   }
 
-  #trouble(worker: SimWorker<MemoryTransaction> | undefined, trouble: Trouble, when: string): void {
+  #trouble(worker: Worker | undefined, trouble: Trouble, when: string): void {
+    const { random, at, trace } = this.#stage;
     if (!worker?.gate.isOpen) return;
+    // One that was asked to stop and whose goodbye was lost is taken for dead too.
     this.#deaths += 1;
-    if (trouble === 'kill') {
-      this.#trace(`w${worker.number} is killed ${when}`);
-      worker.kill();
-      if (this.#random.chance(0.7)) this.#at(this.#random.int(0, 1_000), () => this.#spawn());
+    trace(`w${worker.number}: ${trouble} ${when}`);
+    if (trouble === 'pause') {
+      worker.gate.close();
+      at(random.int(LEASE_MS / 10, 2 * LEASE_MS), () => {
+        trace(`w${worker.number} goes on`);
+        worker.gate.open();
+      });
       return;
     }
-    this.#trace(`w${worker.number} is stopped ${when}`);
-    worker.gate.close();
-    this.#at(this.#random.int(LEASE_MS / 10, 2 * LEASE_MS), () => {
-      this.#trace(`w${worker.number} goes on`);
-      worker.gate.open();
-    });
-  }
-
-  #verb(): void {
-    const random = this.#random;
-    const { operator } = this.#store;
-    const rows = this.#store.deliveries();
-    const dead = this.#store.deadLetters();
-    const kind = random.pick(['replay', 'replay', 'discard', 'edit', 'edit', 'cancel', 'pause', 'resume']);
-    const row = kind === 'replay' ? dead[random.int(0, dead.length - 1)] : rows[random.int(0, rows.length - 1)];
-    const handler = random.pick(HANDLER_NAMES);
-    this.#trace(`operator: ${kind} ${row?.handler ?? handler}/${row?.id}`);
-    if (kind === 'pause') operator.pause(random.chance(0.8) ? handler : undefined);
-    if (kind === 'resume') this.#resumeAll();
-    if (!row?.handler) return;
-    if (kind === 'replay') operator.replay(row.id, row.handler);
-    if (kind === 'discard') operator.discard(row.id, row.handler);
-    if (kind === 'edit') operator.edit(row.id, { version: row.version + 1 });
-    if (kind === 'cancel') operator.cancel(row.id);
-  }
-
-  #resumeAll(): void {
-    for (const name of HANDLER_NAMES) this.#store.operator.resume(name);
-    this.#store.operator.resume();
+    if (trouble === 'kill') worker.kill();
+    else void worker.stop();
+    // A deployment brings the next generation, a process that died is started again as it was.
+    const next = worker.generation === undefined ? undefined : trouble === 'kill' ? worker.generation : GENERATIONS[1];
+    if (random.chance(0.7)) at(random.int(0, 1_000), () => this.#spawn(next));
   }
 
   /** Nothing goes wrong any more; everybody who lives goes on. */
   async #calmDown(): Promise<void> {
-    this.#trace('calm');
+    const { time, trace } = this.#stage;
+    trace('calm');
     this.#isCalm = true;
-    this.#resumeAll();
+    this.#operators.resumeAll();
     // Every sender ends, everybody who was stopped goes on.
-    await this.#time.advance(1_001);
+    await time.advance(1_001);
     for (const { gate } of this.#workers) gate.open();
-    if (this.#workers.every(({ gate }) => gate.isDead)) this.#spawn();
+    const missing = this.#missing();
+    await this.#lookForUnserved(missing);
+    for (const generation of missing) this.#spawn(generation);
+  }
+
+  /** The generations without a worker. */
+  #missing(): readonly (number | undefined)[] {
+    const wanted = this.#stage.temper.isPinned ? GENERATIONS : [undefined];
+    const isServed = (wantedOne: number | undefined): boolean =>
+      this.#workers.some(({ isWorking, generation }) => isWorking && generation === wantedOne);
+    return wanted.filter((generation) => !isServed(generation));
+  }
+
+  /** What waits for a generation without a worker is told of by those of the other one. */
+  async #lookForUnserved(missing: readonly (number | undefined)[]): Promise<void> {
+    const { store, time, problems } = this.#stage;
+    const [generation] = missing;
+    if (generation === undefined || missing.length === GENERATIONS.length) return;
+    const waiting = (): number =>
+      store.deliveries().filter((row) => row.generation === generation && row.state !== 'failed').length;
+    if (waiting() === 0) return;
+    this.#house = undefined;
+    await time.advance(HOUSE_MS);
+    const told = (this.#house as HouseReport | undefined)?.unserved ?? [];
+    const count = told.reduce((sum, one) => sum + (one.generation === generation ? one.count : 0), 0);
+    if (count !== waiting()) problems.push(`${waiting()} wait for generation ${generation}, ${count} are told of`);
+    this.#counts.unserved += count;
   }
 
   /** Lets everything come to its end, replaying dead letters, and stops. */
   async #finish(): Promise<void> {
-    const untilMs = this.#time.monoMs() + SETTLE_MS;
-    while (this.#store.deliveries().length > 0 && this.#time.monoMs() < untilMs) {
-      await this.#time.advance(250);
-      for (const { id, handler } of this.#store.deadLetters()) {
-        if (handler === undefined || !this.#random.chance(0.5)) continue;
-        const isReplayed = this.#random.chance(0.8);
-        this.#trace(`operator at the end: ${isReplayed ? 'replay' : 'discard'} ${handler}/${id}`);
-        if (isReplayed) this.#store.operator.replay(id, handler);
-        else this.#store.operator.discard(id, handler);
-      }
+    const { store, time, problems, trace } = this.#stage;
+    const untilMs = time.monoMs() + SETTLE_MS;
+    while (store.deliveries().length > 0 && time.monoMs() < untilMs) {
+      await time.advance(250);
+      this.#operators.clear();
     }
-    const living = this.#workers.filter(({ gate }) => !gate.isDead);
-    this.#trace('stop');
-    let running = living.length;
-    for (const worker of living) void worker.stop().then(() => (running -= 1));
-    for (let passed = 0; running > 0 && passed < STOP_MS; passed += 100) await this.#time.advance(100);
-    if (running > 0) this.#problems.push(`${running} workers did not stop`);
-    const ids = new Set(living.map(({ workerId }) => workerId));
-    for (let unit = -1; unit < (HANDLER_NAMES.length + 1) * UNITS; unit++) {
-      const owner = this.#store.lease(unit)?.owner;
-      if (owner !== undefined && ids.has(owner)) this.#problems.push(`unit ${unit} was not given back`);
+    const working = this.#workers.filter(({ isWorking }) => isWorking);
+    trace('stop');
+    for (const worker of working) void worker.stop();
+    const stopping = (): readonly Worker[] => this.#workers.filter(({ isStopping }) => isStopping);
+    for (let passed = 0; stopping().length > 0 && passed < STOP_MS; passed += 100) await time.advance(100);
+    for (const { number } of stopping()) problems.push(`w${number} did not stop`);
+    const ids = new Set(working.map(({ workerId }) => workerId));
+    for (let unit = -1; unit < (2 * HANDLER_NAMES.length + 1) * UNITS; unit++) {
+      const owner = store.lease(unit)?.owner;
+      if (owner !== undefined && ids.has(owner)) problems.push(`unit ${unit} was not given back`);
     }
   }
 }

@@ -24,18 +24,26 @@ export async function dropSchema(url: string, namespace: string): Promise<void> 
   await query(url, `drop schema if exists ${namespace} cascade`);
 }
 
+/** The programs of a PostgreSQL. */
+export interface PostgresPrograms {
+  readonly bin: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Put before each of them. Default: what makes them run as an unprivileged user. */
+  readonly prefix?: [] | Command;
+}
+
 /**
- * How to run a PostgreSQL of our own from the programs in `bin`, with its data in `folder`. It keeps its promises as in production
+ * How to run a PostgreSQL of our own from these programs, with its data in `folder`. It keeps its promises as in production
  * (fsync stays on); only initdb need not wait for the disk, because the data folder ends with the run.
  */
 export function planPostgres(
-  bin: string,
+  { bin, env = {}, prefix = asUnprivileged().prefix }: PostgresPrograms,
   folder: string,
   port: number,
-): Pick<PrivateServer, 'before' | 'server' | 'stopSignal'> {
+): Pick<PrivateServer, 'before' | 'server' | 'stopSignal' | 'env'> {
   const data = `${folder}/data`;
-  const as = asUnprivileged();
-  const owner = as.user === undefined ? [] : ([['chown', as.user, folder]] satisfies Command[]);
+  const { user } = asUnprivileged();
+  const owner = user === undefined ? [] : ([['chown', user, folder]] satisfies Command[]);
   const initdb = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
   const settings = {
     listen_addresses: '127.0.0.1',
@@ -45,8 +53,9 @@ export function planPostgres(
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   return {
-    before: [...owner, [...as.prefix, `${bin}/initdb`, ...initdb]],
-    server: [...as.prefix, `${bin}/postgres`, '-D', data, '-p', String(port), ...flags],
+    before: [...owner, [...prefix, `${bin}/initdb`, ...initdb]],
+    server: [...prefix, `${bin}/postgres`, '-D', data, '-p', String(port), ...flags],
+    env,
     // "Fast": ends sessions and writes a checkpoint. SIGTERM would wait for clients to leave.
     stopSignal: 'SIGINT',
   };

@@ -172,16 +172,25 @@ function deadLetter(order, handler, act) {
     form,
   );
   replay.addEventListener('click', () => void once(replay, `${path}/replay`, 'replayed from the page'));
-  discard.addEventListener('click', () => {
-    form.hidden = !form.hidden;
-    discard.setAttribute('aria-expanded', String(!form.hidden));
-    if (!form.hidden) input.focus();
+  discard.setAttribute('aria-expanded', 'false');
+  discard.addEventListener('click', () => open(form.hidden !== false));
+  form.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape') return;
+    open(false);
+    discard.focus();
   });
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     void once(confirm, `${path}/discard`, input.value);
   });
   return box;
+
+  /** @param {boolean} isOpen whether a reason is asked for */
+  function open(isOpen) {
+    form.hidden = !isOpen;
+    discard.setAttribute('aria-expanded', String(isOpen));
+    if (isOpen) input.focus();
+  }
 
   /**
    * Presses a button once; it can be pressed again if that was refused.

@@ -20,7 +20,7 @@ import { work } from '../doctor/work-checks.ts';
 
 const STUCK_MS = 60_000;
 
-/** What is looked at in any case, and what needs our tables. */
+/** What is looked at in any case, what needs our tables, and what needs them as this release knows them. */
 const OF_SERVER: Readonly<Record<string, Check>> = {
   connection,
   'server version': serverVersion,
@@ -33,12 +33,8 @@ const OF_SERVER: Readonly<Record<string, Check>> = {
   'wake-up': wakeUp,
   'schema version': schema,
 };
-const OF_SCHEMA: Readonly<Record<string, Check>> = {
-  'row security': rowSecurity,
-  privileges,
-  autovacuum,
-  handlers: work,
-};
+const OF_TABLES: Readonly<Record<string, Check>> = { 'row security': rowSecurity, privileges, autovacuum };
+const OF_RELEASE: Readonly<Record<string, Check>> = { handlers: work };
 
 /** `holdfast doctor`: is everything as it should be? */
 export const doctor: Command = {
@@ -82,18 +78,21 @@ async function examine({ io, options }: Invocation, database: Database): Promise
     return [failed('connection', error)];
   }
   const findings: Finding[] = [];
-  const runAll = async (checks: Readonly<Record<string, Check>>): Promise<void> => {
+  const runAll = async (checks: Readonly<Record<string, Check>>, missing?: string): Promise<void> => {
     for (const [name, check] of Object.entries(checks)) {
+      if (missing !== undefined) {
+        findings.push({ check: name, status: 'skipped', found: `needs ${missing}` });
+        continue;
+      }
       const found = await check(examination).catch((error: unknown) => failed(name, error));
       findings.push(...[found].flat());
     }
   };
   await runAll(OF_SERVER);
-  if (await hasSchema(examination).catch(() => false)) await runAll(OF_SCHEMA);
-  else
-    findings.push(
-      ...Object.keys(OF_SCHEMA).map((check): Finding => ({ check, status: 'skipped', found: 'needs the schema' })),
-    );
+  const isThere = await hasSchema(examination).catch(() => false);
+  const isFitting = findings.some((one) => one.check === 'schema version' && one.status === 'ok');
+  await runAll(OF_TABLES, isThere ? undefined : 'the schema');
+  await runAll(OF_RELEASE, isFitting ? undefined : 'the schema at the version of this release');
   return findings;
 }
 

@@ -1,7 +1,8 @@
-import { migrate as applyMigrations, migrationScript } from '../../postgres/migrate.ts';
+import { DEFAULT_LOCK_TIMEOUT_MS, migrate as applyMigrations, migrationScript } from '../../postgres/migrate.ts';
 import { EXIT } from '../cli-error.ts';
 import type { Command } from '../command.ts';
 import { schemaName } from '../database.ts';
+import { writeDuration } from '../duration.ts';
 
 /** `holdfast migrate`: brings the schema up to date, or prints how. */
 export const migrate: Command = {
@@ -9,7 +10,11 @@ export const migrate: Command = {
   summary: 'Bring the database schema up to date.',
   options: {
     print: { summary: 'print the SQL instead of running it; needs no database' },
-    'lock-timeout': { value: '<time>', summary: 'how long to wait for a lock', default: '5s' },
+    'lock-timeout': {
+      value: '<time>',
+      summary: 'how long to wait for a lock',
+      default: writeDuration(DEFAULT_LOCK_TIMEOUT_MS),
+    },
   },
   details: [
     'All missing steps are applied in one transaction, or none. Two at once wait for each other. There is no way back:',

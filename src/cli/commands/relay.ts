@@ -1,11 +1,11 @@
 import { createSleep } from '../../kernel/sleep.ts';
+import { DEFAULT_DRAIN_MS } from '../../relay/relay.ts';
 import { EXIT } from '../cli-error.ts';
 import type { Command, Invocation } from '../command.ts';
-import { formatDuration } from '../duration.ts';
+import { formatDuration, writeDuration } from '../duration.ts';
 import { loadConfig } from '../load-config.ts';
 import { describeTally, RelayPrinter } from '../relay-printer.ts';
 
-const DRAIN_MS = 10_000;
 const TALLY_MS = 10_000;
 
 /** `holdfast relay`: runs the handlers of a service as a process of its own. */
@@ -20,7 +20,11 @@ export const relay: Command = {
     },
     once: { summary: 'handle all that is ready, then end; for cron' },
     handlers: { value: '<a,b>', summary: 'only these', multiple: true, default: 'all that it registers' },
-    drain: { value: '<time>', summary: 'how long what runs may take to end after a signal', default: '10s' },
+    drain: {
+      value: '<time>',
+      summary: 'how long what runs may take to end after a signal',
+      default: writeDuration(DEFAULT_DRAIN_MS),
+    },
     verbose: { summary: 'a line for each message, not for failures alone' },
   },
   details: [
@@ -30,7 +34,7 @@ export const relay: Command = {
   examples: ['holdfast relay', 'holdfast relay --once --config ./outbox.config.js'],
   run: async (invocation) => {
     const { io, options, output } = invocation;
-    const drainMs = options.durationMs('drain') ?? DRAIN_MS;
+    const drainMs = options.durationMs('drain') ?? DEFAULT_DRAIN_MS;
     const handlers = options.list('handlers');
     const service = await loadConfig(io.cwd, options.text('config'));
     const printer = new RelayPrinter(io, output, options.flag('verbose'));

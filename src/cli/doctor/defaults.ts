@@ -1,6 +1,9 @@
 import { event, type EventDefinition } from '../../outbox/event.ts';
 import { MAX_PAYLOAD_BYTES } from '../../outbox/payload.ts';
+import { DEFAULT_LOCK_TIMEOUT_MS } from '../../postgres/migrate.ts';
+import { DEFAULT_DEDUP_MS } from '../../postgres/postgres.ts';
 import { DEFAULT_SCHEMA } from '../../postgres/schema-name.ts';
+import { DEFAULT_DRAIN_MS } from '../../relay/relay.ts';
 import type { RelaySession, RelayStore } from '../../relay/relay-store.ts';
 import { envelope } from '../../retry/envelope.ts';
 import { HandlerRegistry } from '../../service/handler-registry.ts';
@@ -20,12 +23,14 @@ export async function defaults(): Promise<readonly Default[]> {
   const events = [event('example') as unknown as EventDefinition<never, unknown>];
   const registration = { events, options: {} };
   registry.add({ ...registration, of: 'on()', name: 'on', run: { kind: 'handle', run: () => undefined } });
-  registry.add({ ...registration, of: 'project()', name: 'project', run: { kind: 'project', run: () => undefined } });
+  const run = { kind: 'project', run: { of: 'each', run: () => undefined } } as const;
+  registry.add({ ...registration, of: 'project()', name: 'project', run });
   const about = { service: 'example', generation: undefined, isPinned: false };
   const { leaseMs, pollMs, keep } = await relayParts(about, storeOfNothing, registry, {});
   return [
     { setting: 'schema', value: DEFAULT_SCHEMA, set: 'postgres({ schema }), --schema' },
     { setting: 'payload, at most', value: `${MAX_PAYLOAD_BYTES} bytes`, set: 'fixed' },
+    { setting: 'idempotency keys kept', value: formatDuration(DEFAULT_DEDUP_MS), set: 'postgres({ dedupMs })' },
     ...handlerDefaults(registry),
     { setting: 'lease of a worker', value: formatDuration(leaseMs), set: 'start({ leaseMs })' },
     {
@@ -33,8 +38,18 @@ export async function defaults(): Promise<readonly Default[]> {
       value: `when woken, at least each ${formatDuration(pollMs)}`,
       set: 'start({ pollMs })',
     },
+    {
+      setting: 'time to end at a stop',
+      value: formatDuration(DEFAULT_DRAIN_MS),
+      set: 'stop({ drainMs }), relay --drain',
+    },
     { setting: 'history kept', value: formatDuration(keep.historyMs), set: 'start({ historyMs })' },
     { setting: 'open messages, at most', value: String(keep.maxPending ?? 'no limit'), set: 'start({ maxPending })' },
+    {
+      setting: 'migrate waits for a lock',
+      value: formatDuration(DEFAULT_LOCK_TIMEOUT_MS),
+      set: 'migrate({ lockTimeoutMs }), migrate --lock-timeout',
+    },
   ];
 }
 

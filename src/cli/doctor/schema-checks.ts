@@ -60,10 +60,10 @@ export const privileges: Check = async ({ database, sql }) => {
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
       cross join lateral unnest(case
         when c.relkind = 'S' then array['usage']
-        when c.relkind = 'v' then array['select']
+        when c.relkind = 'v' or c.relname = 'migration' then array['select']
         when c.relname ~ '^delivered_[0-9]+$' then array['select', 'insert', 'update', 'delete', 'truncate']
         else array['select', 'insert', 'update', 'delete'] end) as p(need)
-      where n.nspname = $1::text and c.relkind in ('r', 'p', 'v', 'S') and c.relname <> 'migration'
+      where n.nspname = $1::text and c.relkind in ('r', 'p', 'v', 'S')
         and not case when c.relkind = 'S' then has_sequence_privilege(c.oid, p.need)
           else has_table_privilege(c.oid, p.need) end
       order by 1, 3`,

@@ -25,3 +25,8 @@ export function isFaultOfData(error: unknown): boolean {
   // 22: data · 23: a constraint · 44: a view's check · 54: a limit of the server · P0: raised by a trigger.
   return /^(22|23|44|54|P0)/.test(sqlStateOf(error) ?? '');
 }
+
+/** The server takes no writes: it has become a replica, and somebody else is in charge. Its sessions live on. */
+export function isReadOnly(error: unknown): boolean {
+  return sqlStateOf(error) === '25006';
+}

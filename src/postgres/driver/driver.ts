@@ -33,10 +33,12 @@ export interface Driver<Native> {
   /** Opens nothing yet: the connection is made by the first call. */
   link(): Link;
   /**
-   * On the application's own pool. `settings` are statements to begin with; `query` runs in the same transaction. Rejects with
-   * what `work` or the commit threw, or with `ConnectionLost` when it never had a connection or lost it.
+   * On the application's own pool; `query` runs in the same transaction. Rejects with what `work` or the commit threw, or with
+   * `ConnectionLost` when it never had a connection or lost it. When nothing was asked of it for `restMs` (PGlite: half of
+   * that) the transaction is rolled back, `work` is given up and it rejects with `TRANSACTION_RESTED`. What is asked of `tx`
+   * after the end reaches nobody.
    */
-  transaction<T>(settings: string, work: (tx: Native, query: Query) => Promise<T>): Promise<T>;
+  transaction<T>(restMs: number, work: (tx: Native, query: Query) => Promise<T>): Promise<T>;
   /** `onLost` is called once, when notifications can no longer arrive. */
   listen(channel: string, onNotify: (payload: string) => void, onLost: () => void): Promise<Subscription>;
 }

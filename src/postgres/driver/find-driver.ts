@@ -41,7 +41,8 @@ export type TransactionOf<Pool> = Pool extends { connect: { (): Promise<infer Cl
 export function findDriver(pool: unknown, effects: Effects): Driver<unknown> | undefined {
   if (hasMethods(pool, 'unsafe', 'begin', 'listen'))
     return postgresJsDriver(pool as unknown as PostgresJsInside, effects);
-  if (hasMethods(pool, 'query', 'exec', 'transaction', 'listen')) return pgliteDriver(pool as unknown as PgliteInside);
+  if (hasMethods(pool, 'query', 'exec', 'transaction', 'listen'))
+    return pgliteDriver(pool as unknown as PgliteInside, effects);
   if (hasMethods(pool, 'query', 'connect', 'Client')) return pgDriver(pool as unknown as PgPoolInside, effects);
   return undefined;
 }

@@ -2,8 +2,9 @@ import type { Effects } from '../../kernel/effects.ts';
 import { HoldfastError } from '../../kernel/error.ts';
 import { encodeParam, type SqlParam } from '../sql-runner.ts';
 import { ConnectionLost, type Driver, type Link, type Query, type Row, type Subscription } from './driver.ts';
-import { sqlStateOf } from './database-error.ts';
+import { isReadOnly, sqlStateOf } from './database-error.ts';
 import { withinLimit } from './time-limit.ts';
+import { limitStatements, restedTooLong } from './transaction-limits.ts';
 import { Turns } from './turns.ts';
 
 interface PgAnswer {
@@ -59,7 +60,7 @@ export function pgDriver(pool: PgPoolInside, effects: Effects): Driver<unknown> 
   };
   return {
     link: () => new PgLink(connect, effects),
-    transaction: (settings, work) => pooledTransaction(pool, settings, work),
+    transaction: (restMs, work) => pooledTransaction(pool, restMs, work),
     listen: async (channel, onNotify, onLost) => listen(connect, channel, onNotify, onLost),
   };
 }
@@ -116,7 +117,12 @@ class PgLink implements Link {
   async #query(text: string, params?: readonly SqlParam[], only?: PgClient): Promise<readonly Row[]> {
     const client = this.#client ?? (await this.#open());
     if (only !== undefined && only !== client) throw new Error('the connection was lost within a transaction');
-    return withinLimit(this.#effects, queryOn(client)(text, params), () => this.#drop(client));
+    try {
+      return await withinLimit(this.#effects, queryOn(client)(text, params), () => this.#drop(client));
+    } catch (error) {
+      if (isReadOnly(error)) this.#drop(client);
+      throw error;
+    }
   }
 
   async #open(): Promise<PgClient> {
@@ -140,7 +146,7 @@ class PgLink implements Link {
 
 async function pooledTransaction<T>(
   pool: PgPoolInside,
-  settings: string,
+  restMs: number,
   work: (tx: unknown, query: Query) => Promise<T>,
 ): Promise<T> {
   let isLost = false;
@@ -164,7 +170,7 @@ async function pooledTransaction<T>(
   });
   try {
     // In one message: each more is a round trip for every message that is handled.
-    await client.query({ text: `begin; ${settings}` });
+    await client.query({ text: `begin; ${limitStatements(restMs)}` });
     // Given up only with its connection: what it still does then reaches nothing.
     const result = await Promise.race([work(client, queryOn(client)), lost.promise]);
     const { command } = await client.query({ text: 'commit' });
@@ -172,9 +178,10 @@ async function pooledTransaction<T>(
     if (command !== 'COMMIT') throw new HoldfastError('TRANSACTION_NOT_OPEN', { client: 'pg' });
     return result;
   } catch (error) {
+    if (isReadOnly(error)) isLost = true;
     if (!isLost) await client.query({ text: 'rollback' }).catch(onError);
-    // An effect that rests inside its transaction is at fault itself: tried without end, it would never be a dead letter.
-    throw isLost && !isRested ? new ConnectionLost('connection lost', { cause: error }) : error;
+    if (isRested) throw restedTooLong(restMs, error);
+    throw isLost ? new ConnectionLost('connection lost', { cause: error }) : error;
   } finally {
     client.removeListener('error', onError);
     client.release(isLost);
@@ -193,7 +200,11 @@ async function listen(
     isOver = true;
   });
   client.on('notification', (message: { readonly payload?: string }) => onNotify(message.payload ?? ''));
-  await client.query({ text: `listen "${channel}"` });
+  await client.query({ text: `listen "${channel}"` }).catch(async (error: unknown) => {
+    isOver = true;
+    await client.end().catch(nothing);
+    throw error;
+  });
   return {
     close: async () => {
       isOver = true;

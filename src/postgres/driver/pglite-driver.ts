@@ -1,5 +1,9 @@
+import type { Effects } from '../../kernel/effects.ts';
 import { encodeParam } from '../sql-runner.ts';
 import type { Driver, Query, Row } from './driver.ts';
+import { StatementActivity } from './statement-activity.ts';
+import { limitStatements, restedTooLong } from './transaction-limits.ts';
+import { Turns } from './turns.ts';
 
 /** What we use of a PGlite database or transaction. */
 interface Pglite {
@@ -13,8 +17,16 @@ export interface PgliteInside extends Pglite {
   listen(channel: string, onNotify: (payload: string) => void): Promise<(() => Promise<void>) | undefined>;
 }
 
-/** PGlite: one connection for everything, in this process. It orders its own calls, and has no network to lose. */
-export function pgliteDriver(db: PgliteInside): Driver<unknown> {
+// Of what a session may rest elsewhere. The heartbeat waits for the effect here: it must come before the lease runs out.
+const REST_PART = 0.5;
+
+/**
+ * PGlite: one connection for everything, in this process. It orders its own calls, and has no network to lose, nor a server
+ * that would end what rests inside a transaction.
+ */
+export function pgliteDriver(db: PgliteInside, effects: Effects): Driver<unknown> {
+  // One effect at a time stands in its line, so that heartbeats and results come between two of them.
+  const turns = new Turns();
   return {
     link: () => {
       let isClosed = false;
@@ -31,11 +43,17 @@ export function pgliteDriver(db: PgliteInside): Driver<unknown> {
         },
       };
     },
-    transaction: (settings, work) =>
-      db.transaction(async (tx) => {
-        await tx.exec(settings);
-        return work(tx, queryOn(tx));
-      }),
+    transaction: (restMs, work) =>
+      turns.run(() =>
+        db.transaction(async (native) => {
+          await native.exec(limitStatements(restMs));
+          const activity = new StatementActivity(effects);
+          const tx = watched(native, activity);
+          const limitMs = restMs * REST_PART;
+          // Given up, it is rolled back, and PGlite refuses what is still asked of it.
+          return activity.within(limitMs, work(tx, queryOn(tx)), () => restedTooLong(limitMs));
+        }),
+      ),
     listen: async (channel, onNotify) => {
       const unlisten = await db.listen(channel, onNotify);
       let isOver = false;
@@ -47,6 +65,24 @@ export function pgliteDriver(db: PgliteInside): Driver<unknown> {
       };
     },
   };
+}
+
+/** The same transaction, with every statement under watch. */
+function watched(tx: Pglite, activity: StatementActivity): Pglite {
+  return new Proxy(tx, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      return async (...args: unknown[]): Promise<unknown> => {
+        activity.begun();
+        try {
+          return await (Reflect.apply(value, target, args) as Promise<unknown>);
+        } finally {
+          activity.ended();
+        }
+      };
+    },
+  });
 }
 
 function queryOn(db: Pglite): Query {

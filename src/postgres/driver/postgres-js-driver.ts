@@ -1,7 +1,9 @@
 import type { Effects } from '../../kernel/effects.ts';
 import { encodeParam, type SqlParam } from '../sql-runner.ts';
 import { ConnectionLost, type Driver, type Link, type Query, type Row } from './driver.ts';
+import { type PostgresJsBegin, PostgresJsTransaction } from './postgres-js-transaction.ts';
 import { withinLimit } from './time-limit.ts';
+import { limitStatements, restedTooLong } from './transaction-limits.ts';
 import { Turns } from './turns.ts';
 
 interface Pending extends PromiseLike<unknown> {
@@ -11,14 +13,17 @@ interface Pending extends PromiseLike<unknown> {
 
 /** What we use of any postgres.js `sql`. */
 interface Sql {
+  (...args: readonly unknown[]): unknown;
   unsafe(text: string, params?: (string | null)[]): Pending;
 }
 
 /** What we use of the `sql` that `postgres()` makes. */
-export interface PostgresJsInside extends Sql {
-  begin<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+export interface PostgresJsInside extends Sql, PostgresJsBegin<Sql> {
   listen(channel: string, onNotify: (payload: string) => void): Promise<{ unlisten(): Promise<unknown> }>;
 }
+
+// The server counts from when it has answered, this process from when it has read that.
+const NEARLY = 0.9;
 
 /**
  * postgres.js. It makes no connection outside its pool, so each call takes one of the pool's. Not by `reserve`: that never
@@ -27,27 +32,25 @@ export interface PostgresJsInside extends Sql {
 export function postgresJsDriver(sql: PostgresJsInside, effects: Effects): Driver<unknown> {
   return {
     link: () => new PostgresJsLink(sql, effects),
-    transaction: (settings, work) =>
-      sql
-        .begin(async (tx) => {
-          await queryOn(tx)(settings);
+    transaction: async (restMs, work) => {
+      const transaction = new PostgresJsTransaction<Sql>(effects);
+      try {
+        return await transaction.run(sql, async (tx) => {
+          await queryOn(tx)(limitStatements(restMs));
           return work(tx, queryOn(tx));
-        })
-        .catch((error: unknown) => {
-          throw isLoss(error) ? new ConnectionLost('connection lost', { cause: error }) : error;
-        }),
+        });
+      } catch (error) {
+        // It keeps to itself why the server ended the session.
+        const isRested = error instanceof ConnectionLost && transaction.activity.restedMs >= restMs * NEARLY;
+        throw isRested ? restedTooLong(restMs, error) : error;
+      }
+    },
     listen: async (channel, onNotify) => {
       // It listens again by itself when its connection is lost.
       const listening = await sql.listen(channel, onNotify);
       return { close: async () => void (await listening.unlisten().catch(() => undefined)) };
     },
   };
-}
-
-/** By its own codes, and those of a server that goes away. A call of the application's may fail with a socket's. */
-function isLoss(error: unknown): boolean {
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' && /^(CONNECTION_|CONNECT_TIMEOUT|57P0|08)/.test(code);
 }
 
 function queryOn(sql: Sql): Query {
@@ -74,11 +77,9 @@ class PostgresJsLink implements Link {
   transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
     return this.#turns.run(() => {
       this.#refuseIfClosed();
-      return withinLimit(
-        this.#effects,
-        this.#sql.begin((tx) => work(queryOn(tx))),
-        () => undefined,
-      );
+      const transaction = new PostgresJsTransaction<Sql>(this.#effects);
+      const result = transaction.run(this.#sql, (tx) => work(queryOn(tx)));
+      return withinLimit(this.#effects, result, () => transaction.refuse());
     });
   }
 

@@ -43,6 +43,11 @@ export function messageVerbs(sql: SqlRunner, schema: string): MessageVerbs {
       checkChange('cancel', by);
       const parsed = parseDeliveryId(id);
       if (isBadId(parsed)) return parsed;
+      if (parsed.handler !== undefined) {
+        const problem =
+          "a message is cancelled for all its handlers, so pass the message's id; discard gives up one part";
+        return { kind: 'bad-id', problem };
+      }
       const call = `operator_cancel($1::text::uuid, $2::text, $3::text)`;
       return ask<Cancelled>(sql, schema, call, [parsed.messageId, by.actor, by.reason ?? null]);
     },

@@ -2,8 +2,9 @@ import { OptionCheck } from '../../kernel/check-options.ts';
 import { type DeliveryId, isBadId, parseDeliveryId } from '../../operator/delivery-id.ts';
 import type { BadId } from '../../operator/operator-outcomes.ts';
 import type { Operator } from '../../operator/operator.ts';
+import { checkVersion } from '../check-version.ts';
 import { quotedSchema } from '../schema-name.ts';
-import { type SqlConnection, sqlRunner } from '../sql-runner.ts';
+import { type SqlConnection, sqlRunner, type SqlRunner } from '../sql-runner.ts';
 import { listAudit } from './audit-list.ts';
 import { listDeadLetters } from './dead-letter-list.ts';
 import { readStats } from './handler-stats.ts';
@@ -21,13 +22,16 @@ export interface PostgresOperatorOptions {
   readonly schema?: string | undefined;
 }
 
-/** The operator's functions on PostgreSQL. Every change is one statement, so a pool will do; nothing is kept open. */
+/**
+ * The operator's functions on PostgreSQL. Every change is one statement, so a pool will do; nothing is kept open. The first call
+ * also looks whether the schema fits, and throws `SCHEMA_TOO_OLD` or `SCHEMA_TOO_NEW` as long as it does not.
+ */
 export function postgresOperator(options: PostgresOperatorOptions): Operator {
   const check = new OptionCheck('postgresOperator()');
   if (check.object('options', options, 'pass { pool }')) check.known(options, ['pool', 'schema']);
   check.done();
   const schema = quotedSchema('postgresOperator()', options.schema);
-  const sql = sqlRunner(options.pool);
+  const sql = versionChecked(sqlRunner(options.pool), schema);
   return {
     ...messageVerbs(sql, schema),
     ...handlerVerbs(sql, schema),
@@ -39,6 +43,26 @@ export function postgresOperator(options: PostgresOperatorOptions): Operator {
     stats: ({ countDelivered = true } = {}) => readStats(sql, schema, countDelivered),
     heldKeys: (filter = {}) => listHeldKeys(sql, schema, filter),
     audit: (filter = {}) => listAudit(sql, schema, filter),
+  };
+}
+
+/** The same, once the schema is known to fit: that is asked before the first statement, and again only while it does not. */
+function versionChecked(sql: SqlRunner, schema: string): SqlRunner {
+  let checked: Promise<void> | undefined;
+  const check = async (): Promise<void> => {
+    try {
+      await checkVersion(schema, async (statement) => (await sql.query(statement))[0]?.['version']);
+    } catch (error) {
+      checked = undefined;
+      throw error;
+    }
+  };
+  return {
+    ...sql,
+    query: async (text, params) => {
+      await (checked ??= check());
+      return sql.query(text, params);
+    },
   };
 }
 

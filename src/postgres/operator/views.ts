@@ -1,5 +1,8 @@
 import type { DeadLetterStatus } from '../../operator/operator-records.ts';
 
+/** Null where the id serves. */
+const ID_UNLESS_GIVEN: ReadonlySet<string> = new Set(['idempotency_key', 'correlation_id']);
+
 const ENVELOPE = [
   'id',
   'type',
@@ -23,7 +26,7 @@ const ENVELOPE = [
   'first_failed_at',
   'failure_history',
 ]
-  .map((column) => `d.${column}`)
+  .map((column) => (ID_UNLESS_GIVEN.has(column) ? `coalesce(d.${column}, d.id::text) as ${column}` : `d.${column}`))
   .join(', ');
 
 /** The views people read; how rows are stored behind them is ours to change. */

@@ -1,5 +1,5 @@
 import type { Query } from '../driver/driver.ts';
-import { ENVELOPE_COLUMNS } from '../schema/messages.ts';
+import { ENVELOPE_COLUMNS, SEQ_STEP } from '../schema/messages.ts';
 
 /** The statements that move deliveries out of lane 0, for one schema. $1 is how many at most. */
 export interface AdoptStatements {
@@ -7,10 +7,15 @@ export interface AdoptStatements {
   readonly move: string;
 }
 
+/** Who has it registers or adopts; nobody else does at the same time. Until the transaction ends. */
+export function registryLock(schema: string): string {
+  return `pg_advisory_xact_lock(hashtextextended('holdfast register ${schema}', 0))`;
+}
+
 /**
  * `spread`: messages whose type had no handler when they were sent are given to all that take it now. `move`: deliveries whose
- * generation had no lane go to it. Both take a new place in line and the transaction of now, so that readers find them; in
- * the order they were sent.
+ * generation had no lane go to it. Both keep their place in line, so that they stand before whatever was sent after them, and
+ * take the transaction of now, so that readers find them.
  */
 export function adoptStatements(schema: string): AdoptStatements {
   const state =
@@ -18,6 +23,7 @@ export function adoptStatements(schema: string): AdoptStatements {
   const columns = ENVELOPE_COLUMNS;
   const units = `(select units from ${schema}.meta)`;
   return {
+    // A place in line is one row's. The next handlers take those behind it; a message has rarely more than that is room for.
     spread: `with found as materialized (
         select d.id from (select distinct type from ${schema}.subscription) s
         cross join lateral (select d.id, d.seq from ${schema}.delivery d where d.handler = 0 and d.type = s.type
@@ -26,27 +32,27 @@ export function adoptStatements(schema: string): AdoptStatements {
       gone as (
         delete from ${schema}.delivery d using found where d.id = found.id and d.handler = 0 returning d.*),
       given as (
-        insert into ${schema}.delivery (id, handler, unit, ${state}, ${columns})
-        select g.id, s.handler, coalesce(l.id, 0) * ${units} + g.unit, ${columnsOf('g', state)}, ${columnsOf('g', columns)}
-        from gone g join ${schema}.subscription s on s.type = g.type
+        insert into ${schema}.delivery (id, handler, unit, seq, ${state}, ${columns})
+        select g.id, s.handler, coalesce(l.id, 0) * ${units} + g.unit,
+          case when s.place < ${SEQ_STEP} then g.seq + s.place else nextval('${schema}.delivery_seq') end,
+          ${columnsOf('g', state)}, ${columnsOf('g', columns)}
+        from gone g join (
+          select type, handler, is_pinned, row_number() over (partition by type order by handler) - 1 as place
+          from ${schema}.subscription) s on s.type = g.type
         left join ${schema}.lane l on l.handler = s.handler
-          and l.generation is not distinct from (case when s.is_pinned then g.generation end)
-        order by g.seq, s.handler)
+          and l.generation is not distinct from (case when s.is_pinned then g.generation end))
       select count(*)::int from gone`,
     move: `with found as materialized (
-        select d.id, d.handler, d.seq, l.id as lane from ${schema}.delivery d
+        select d.id, d.handler, l.id as lane from ${schema}.delivery d
         join ${schema}.handler h on h.id = d.handler
         join ${schema}.lane l on l.handler = d.handler
           and l.generation is not distinct from (case when h.is_pinned then d.generation end)
         where d.unit >= 0 and d.unit < ${units} and d.handler <> 0
           and exists (select from ${schema}.handler p where p.is_pinned)
         order by d.seq limit $1::text::int for update of d skip locked),
-      placed as materialized (
-        select f.id, f.handler, f.lane, nextval('${schema}.delivery_seq') as seq
-        from (select * from found order by seq) f),
       moved as (
-        update ${schema}.delivery d set unit = p.lane * ${units} + d.unit, seq = p.seq, tx = pg_current_xact_id()
-        from placed p where d.id = p.id and d.handler = p.handler returning d.id)
+        update ${schema}.delivery d set unit = f.lane * ${units} + d.unit, tx = pg_current_xact_id()
+        from found f where d.id = f.id and d.handler = f.handler returning d.id)
       select count(*)::int from moved`,
   };
 }
@@ -57,7 +63,7 @@ function columnsOf(alias: string, columns: string): string {
 
 const BATCH = 1_000;
 
-/** Moves up to `limit` deliveries; answers how many. */
+/** Moves up to `limit` deliveries; answers how many. Fewer: no more were there. */
 export async function adopt(query: Query, statements: AdoptStatements, limit: number): Promise<number> {
   let adopted = 0;
   for (const statement of [statements.spread, statements.move]) {

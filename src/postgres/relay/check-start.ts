@@ -1,7 +1,6 @@
 import { HoldfastError } from '../../kernel/error.ts';
-import { sqlStateOf } from '../driver/database-error.ts';
+import { checkVersion } from '../check-version.ts';
 import type { Link } from '../driver/driver.ts';
-import { MIGRATIONS } from '../migrations.ts';
 import { HISTORY_SLOTS } from '../schema/messages.ts';
 
 /** What a relay does to our tables; whatever is not listed it reads. */
@@ -28,7 +27,7 @@ const PRIVILEGES: Readonly<Record<string, readonly string[]>> = {
  * would look new again and again, and are marked as old.
  */
 export async function checkStart(link: Link, schema: string): Promise<void> {
-  await checkVersion(link, schema);
+  await checkVersion(schema, async (statement) => (await link.query(statement, []))[0]?.[0]);
   const wanted = Object.entries(PRIVILEGES).flatMap(([relation, privileges]) =>
     privileges.map((privilege) => ({ relation: `${schema}.${relation}`, privilege })),
   );
@@ -45,18 +44,4 @@ export async function checkStart(link: Link, schema: string): Promise<void> {
     `update ${schema}.delivery set tx = '3' where state = 0 and tx >= pg_snapshot_xmax(pg_current_snapshot())`,
     [],
   );
-}
-
-async function checkVersion(link: Link, schema: string): Promise<void> {
-  const needed = MIGRATIONS.at(-1)?.version ?? 0;
-  const found = await link.query(`select coalesce(max(version), 0) from ${schema}.migration`, []).then(
-    ([row]) => Number(row?.[0]),
-    (error: unknown) => {
-      // No such schema, no such table.
-      if (['3F000', '42P01'].includes(sqlStateOf(error) ?? '')) return 0;
-      throw error;
-    },
-  );
-  if (found < needed) throw new HoldfastError('SCHEMA_TOO_OLD', { schema, found, needed });
-  if (found > needed) throw new HoldfastError('SCHEMA_TOO_NEW', { found, known: needed });
 }

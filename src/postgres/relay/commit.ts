@@ -1,11 +1,15 @@
 import type { CommitOutcome, CommitTarget, RelaySession } from '../../relay/relay-store.ts';
-import { isConflict, isRefusal } from '../driver/database-error.ts';
+import { LocalFault } from '../../relay/local-fault.ts';
+import { isConflict, isRefusal, sqlStateOf } from '../driver/database-error.ts';
 import { ConnectionLost, type Driver } from '../driver/driver.ts';
 import { decodeFenced } from './fence.ts';
 import { finishParams, finishCall } from './finish.ts';
 
 /** How often an effect is run when the database asks for it. */
 const MAX_TRIES = 3;
+
+// A statement failed before, and the effect went on: the transaction is over.
+const FAILED_BEFORE = '25P02';
 
 /** Ends a transaction whose deliveries are no longer this worker's. Never leaves this file. */
 class Refused extends Error {}
@@ -28,13 +32,10 @@ export function commitAct<Tx>(
   ): Promise<CommitOutcome> => {
     let isComplete = false;
     try {
-      const limit = Math.ceil(limitMs());
-      // "Local": behind a pooler the session is somebody else's after the commit.
-      const settings = `set local idle_in_transaction_session_timeout = ${limit}; set local lock_timeout = ${limit}`;
-      await driver.transaction(settings, async (native, query) => {
+      await driver.transaction(limitMs(), async (native, query) => {
         await effect(wrap(native));
         // As the last step: the lease is held for the shortest time.
-        const { seqs } = decodeFenced(await query(finish, finishParams(workerId, targets)));
+        const { seqs } = decodeFenced(await query(finish, finishParams(workerId, targets)).catch(notCompleted));
         if (seqs.length < targets.length) throw new Refused();
         isComplete = true;
       });
@@ -54,4 +55,10 @@ export function commitAct<Tx>(
       }
     }
   };
+}
+
+/** What a failed completion means: an effect that hid its own failure, a conflict, or that something is wrong on our side. */
+function notCompleted(error: unknown): never {
+  if (sqlStateOf(error) === FAILED_BEFORE || isConflict(error)) throw error;
+  throw new LocalFault('the completion could not be written', { cause: error });
 }

@@ -19,7 +19,7 @@ export function deliveryColumns(payload: 'always' | 'small'): string {
     case when d.version = 0 and d.attempts = 0 and d.cycle = 0 and d.rerun = 0 and d.starts = 0 and d.retry is null
         and d.target is null and d.aggregate_type is null and d.aggregate_id is null and d.generation is null
         and d.causation_id is null and d.tracestate is null and d.headers is null
-        and d.idempotency_key = d.id::text and d.correlation_id = d.id::text
+        and d.idempotency_key is null and d.correlation_id is null
       then null
       else json_build_array(d.version, d.attempts, d.cycle, d.rerun, d.starts, d.retry, d.idempotency_key, d.target,
         d.aggregate_type, d.aggregate_id, d.generation, d.correlation_id, d.causation_id, d.tracestate, d.headers)::text end`;
@@ -34,7 +34,7 @@ type Rest = readonly [
   rerun: number,
   starts: number,
   retry: RetryState | null,
-  idempotencyKey: string,
+  idempotencyKey: Text,
   target: Text,
   aggregateType: Text,
   aggregateId: Text,
@@ -45,13 +45,14 @@ type Rest = readonly [
   headers: Readonly<Record<string, string>> | null,
 ];
 
+const USUAL: Rest = [0, 0, 0, 0, 0, null, null, null, null, null, null, null, null, null, null];
+
 /** Reads the columns of `deliveryColumns`, of which the first is `row[at]`. */
 export function decodeDelivery(row: Row, at: number, state: OpenState): Delivery {
   const id = row[at + 2] as string;
   const rest = row[at + 9] as Text;
-  const usual: Rest = [0, 0, 0, 0, 0, null, id, null, null, null, null, id, null, null, null];
   const [version, attempts, cycle, rerun, starts, retry, idempotencyKey, target, aggregateType, aggregateId, ...more] =
-    rest === null ? usual : (JSON.parse(rest) as Rest);
+    rest === null ? USUAL : (JSON.parse(rest) as Rest);
   const [generation, correlationId, causationId, tracestate, headers] = more;
   return {
     unit: Number(row[at]),
@@ -67,13 +68,13 @@ export function decodeDelivery(row: Row, at: number, state: OpenState): Delivery
     rerun,
     retry: retry ?? undefined,
     starts,
-    idempotencyKey,
+    idempotencyKey: idempotencyKey ?? id,
     source: row[at + 6] as string,
     target: target ?? undefined,
     aggregateType: aggregateType ?? undefined,
     aggregateId: aggregateId ?? undefined,
     generation: generation ?? undefined,
-    correlationId: correlationId ?? undefined,
+    correlationId: correlationId ?? id,
     causationId: causationId ?? undefined,
     traceparent: (row[at + 8] as Text) ?? undefined,
     tracestate: tracestate ?? undefined,

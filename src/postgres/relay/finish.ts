@@ -1,7 +1,7 @@
 import type { CommitTarget } from '../../relay/relay-store.ts';
 import { ENVELOPE_COLUMNS } from '../schema/messages.ts';
 import type { SqlParam } from '../sql-runner.ts';
-import { fence, FENCED_ANSWER } from './fence.ts';
+import { fence, FENCED_ANSWER, IS_TARGET } from './fence.ts';
 import { numberList } from './number-list.ts';
 
 /**
@@ -16,12 +16,12 @@ export function finishStatement(schema: string): string {
       as x (unit, epoch, seq, state, version, attempts, ms)),
     d as (
       delete from ${schema}.delivery d using x join f on f.unit = x.unit and f.epoch = x.epoch
-      where d.unit = x.unit and d.state = x.state and d.seq = x.seq and d.version = x.version
+      where ${IS_TARGET}
       returning d.*, x.attempts as ended, x.ms),
     kept as (
       insert into ${schema}.delivered (slot, id, handler, outcome, version, attempts, cycle, rerun, duration_ms,
         first_failed_at, error, failure_history, ${ENVELOPE_COLUMNS})
-      select (select slot from ${schema}.meta), id, handler, 0, version, ended, cycle, rerun, ms,
+      select (select slot from ${schema}.meta where one), id, handler, 0, version, ended, cycle, rerun, ms,
         first_failed_at, error, failure_history, ${ENVELOPE_COLUMNS} from d)
     ${FENCED_ANSWER}`;
 }

@@ -60,8 +60,14 @@ export function leaseStatements(schema: string, wake: string): Readonly<Record<k
         from told t, alive order by t.id, t.unit
         on conflict (id, unit) do update set worker = excluded.worker, attempt = excluded.attempt, started_at = excluded.started_at)
       select 1 from alive`,
-    // Leases are not touched: a unit whose owner is no worker any more is free. One that is locked beats at this moment.
-    bury: `with dead as (
+    // Leases are not touched: a unit whose owner is no worker any more is free. One that is locked beats at this moment. Nobody
+    // lives for longer than a lease from now: the clock was set back since the last beat, and the next one will tell.
+    bury: `with early as (
+        select id, clock_timestamp() + lease_ms * interval '1 millisecond' as expires_at from ${schema}.worker
+        where expires_at > clock_timestamp() + lease_ms * interval '1 millisecond' for update skip locked),
+      shortened as (
+        update ${schema}.worker w set expires_at = e.expires_at from early e where w.id = e.id),
+      dead as (
         select id from ${schema}.worker where expires_at < clock_timestamp() for update skip locked),
       gone as (delete from ${schema}.worker where id in (select id from dead)),
       unseen as (delete from ${schema}.running where worker in (select id from dead))
@@ -97,9 +103,6 @@ function surveyStatement(schema: string): string {
   return `select json_build_object(
         'workers', coalesce((
           select json_agg(json_build_object('id', w.id, 'lanes', w.lanes) order by w.id) from ${schema}.worker w), '[]'),
-        'owned', coalesce((
-          select json_agg(json_build_object('unit', l.unit, 'epoch', l.epoch) order by l.unit)
-          from ${schema}.lease l where l.owner = ${worker}), '[]'),
         'owned', coalesce((
           select json_agg(json_build_object('unit', l.unit, 'epoch', l.epoch) order by l.unit)
           from ${schema}.lease l where l.owner = ${worker}), '[]'),

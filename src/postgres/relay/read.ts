@@ -30,19 +30,18 @@ const LAST_SEQ = 7;
 
 /** The reading half of a session, over one connection: one reader for each process, never two reads at once. */
 export function readActs(link: Link, schema: string): Pick<RelaySession<never>, 'load' | 'read' | 'fetch'> {
-  const { load, fetch } = readStatements(schema);
+  const { load, read, fetch } = readStatements(schema);
   return {
     load: async (units) => decodeLoads(await link.query(load, [numberList(units)])),
     read: async (request) => {
       const { units, since, dueLimit } = request;
-      const most = roundUp(units.reduce((limit, unit) => Math.max(limit, unit.limit), 0));
-      const rows = await link.query(readStatement(schema, most, roundUp(dueLimit)), [
+      const rows = await link.query(read, [
         numberList(units.map(({ unit }) => unit)),
         numberList(units.map(({ after }) => after)),
         numberList(units.map(({ limit }) => limit)),
         since?.xip ?? [],
         since?.xmax ?? null,
-        dueLimit,
+        numberList(units.map(({ withoutDue }) => (withoutDue ? 0 : dueLimit))),
         `{${units.map(({ skipsBlocked }) => skipsBlocked).join(',')}}`,
       ]);
       return decodeRead(rows, request);
@@ -59,43 +58,45 @@ function keyOf({ seq, state, version }: Pick<SettleTarget, 'seq' | 'state' | 've
   return { seq, state: state === 'ready' ? 0 : 1, version };
 }
 
-/** The statements of reading besides `readStatement`, for one schema. The plans of all are tested on a large table. */
-export function readStatements(schema: string): { readonly load: string; readonly fetch: string } {
+/** The statements of reading, for one schema. The plans of all are tested on a large table. */
+export function readStatements(schema: string): Readonly<Record<'load' | 'read' | 'fetch', string>> {
   return {
     load: `select u.unit, coalesce(p.n, 0), h.key, h.seq, h.state from unnest($1::text::int[]) as u (unit)
       left join ${schema}.poke p on p.unit = u.unit
-      left join lateral (select d.key, d.seq, d.state from ${schema}.delivery d where d.unit = u.unit and d.holds) h on true`,
-    fetch: `select d.state, ${deliveryColumns('always')}
-      from json_to_recordset($2::text::json) as x (seq bigint, state smallint, version int)
-      join ${schema}.delivery d on d.unit = $1::text::int and d.state = x.state and d.seq = x.seq and d.version = x.version`,
+      left join lateral (
+        select d.key, d.seq, d.state from ${schema}.delivery d where d.unit = u.unit and d.holds offset 0) h on true`,
+    read: `select * from ${schema}.delivery_read($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text)`,
+    fetch: `select d.* from json_to_recordset($2::text::json) as x (seq bigint, state smallint, version int)
+      cross join lateral (select d.state, ${deliveryColumns('always')} from ${schema}.delivery d
+        where d.unit = $1::text::int and d.state = x.state and d.seq = x.seq and d.version = x.version limit 1) d`,
   };
 }
 
 /**
- * One statement, so that everything is of one snapshot, and the snapshot is told. Each branch is a lateral with order and limit:
- * written as one condition with "or", the planner scans a whole index (120 ms instead of 0.5 ms on 500,000 rows). `mostRows` and
- * `mostDue`, which no limit of the request exceeds, stand in the text: with limits that it does not know the planner counts with
- * a tenth of the table, and the estimate can pass the cost at which PostgreSQL
- * compiles a statement.
+ * The body of the function that reads. One statement, so that everything is of one snapshot, and the snapshot is told. Each branch
+ * is a lateral with order and limit: written as one condition with "or", the planner scans a whole index (120 ms instead of
+ * 0.5 ms on 500,000 rows). `ready` and `dead` are no constants, or the planner may take an index of such rows alone: where hardly
+ * any were there when the table was analysed, it reads all of that for each unit (10 s when a million had come since).
  */
-export function readStatement(schema: string, mostRows: number, mostDue: number): string {
+export function readStatement(schema: string): string {
   const columns = deliveryColumns('small');
   return `with s as materialized (
-      select * from unnest($1::text::int[], $2::text::bigint[], $3::text::int[], $7::text::boolean[])
-      as s (unit, after, lim, skips)),
+      select *, 0::smallint as ready, 2::smallint as dead
+      from unnest($1::text::int[], $2::text::bigint[], $3::text::int[], $6::text::int[], $7::text::boolean[])
+      as s (unit, after, lim, due, skips)),
     ${lateRows(schema)}
     select ${SNAPSHOT} as kind, null::int as unit, null::bigint as seq, null::uuid as id, pg_current_snapshot()::text as type,
       null::text as key, null::text as payload, null::text as source, null::bigint as created, null::text as traceparent,
       null::text as rest
     union all
     select ${STREAM}, d.* from s cross join lateral (
-      select * from (select ${columns} from ${schema}.delivery d where d.unit = s.unit and d.state = 0 and d.seq > s.after
+      select ${columns} from ${schema}.delivery d where d.unit = s.unit and d.state = s.ready and d.seq > s.after
         and d.tx < (select below from seen) and (not s.skips or not exists (
-          select from ${schema}.delivery h where h.unit = d.unit and h.key = d.key and h.holds and h.state = 2))
-        order by d.seq limit ${mostRows}) d limit s.lim) d
+          select from ${schema}.delivery h where h.unit = d.unit and h.key = d.key and h.holds and h.state = s.dead offset 0))
+        order by d.seq limit s.lim) d
     union all
     select ${LATE}, d.* from late l join s on s.unit = l.unit and l.seq <= s.after cross join lateral (
-      select ${columns} from ${schema}.delivery d where d.unit = l.unit and d.state = 0 and d.seq = l.seq and d.tx = l.tx
+      select ${columns} from ${schema}.delivery d where d.unit = l.unit and d.state = s.ready and d.seq = l.seq and d.tx = l.tx
       limit 1) d
     union all
     select ${LATE_SEEN}, most::int, begun, null, first_tx::text, last_tx::text${nulls(DELIVERY_WIDTH - 5)} from seen
@@ -104,8 +105,8 @@ export function readStatement(schema: string, mostRows: number, mostDue: number)
     from s cross join lateral (
       select d.due_at, ${columns} from ${schema}.delivery d
       where d.unit = s.unit and d.state = 1 and d.due_at <= statement_timestamp()
-      order by d.due_at limit ${mostDue}) d (due_at, unit, seq, id, type, key, payload, source, created, traceparent, rest)
-    order by d.due_at limit $6::text::int)
+      order by d.due_at limit s.due) d (due_at, unit, seq, id, type, key, payload, source, created, traceparent, rest)
+    order by d.due_at limit (select max(due) from s))
     union all
     select ${NEXT_DUE}, null, ceil(date_part('epoch', min(d.due_at) - statement_timestamp()) * 1000)::bigint
       ${nulls(DELIVERY_WIDTH - 2)}
@@ -114,7 +115,7 @@ export function readStatement(schema: string, mostRows: number, mostDue: number)
       order by d.due_at limit 1) d
     union all
     select ${LAST_SEQ}, s.unit, d.seq${nulls(DELIVERY_WIDTH - 2)} from s cross join lateral (
-      select d.seq from ${schema}.delivery d where d.unit = s.unit and d.state = 0 and d.tx < (select below from seen)
+      select d.seq from ${schema}.delivery d where d.unit = s.unit and d.state = s.ready and d.tx < (select below from seen)
       order by d.seq desc limit 1) d where s.skips
     union all
     select ${POKE}, p.unit, p.n${nulls(DELIVERY_WIDTH - 2)} from s join ${schema}.poke p on p.unit = s.unit where p.n <> 0`;
@@ -148,11 +149,6 @@ function lateRows(schema: string): string {
       select tx, unit, seq from ended
       union all
       select tx, unit, seq from begun where tx < (select below from seen))`;
-}
-
-/** To a power of two, so that there are few texts. */
-function roundUp(limit: number): number {
-  return 2 ** Math.ceil(Math.log2(Math.max(limit, 16)));
 }
 
 function nulls(count: number): string {

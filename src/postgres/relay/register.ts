@@ -1,23 +1,52 @@
+import type { Effects } from '../../kernel/effects.ts';
+import { createSleep } from '../../kernel/sleep.ts';
 import type { Lane, WorkerRegistration } from '../../relay/relay-store.ts';
 import type { Link, Query } from '../driver/driver.ts';
 import { numberList } from './number-list.ts';
-import { adopt, adoptStatements, type AdoptStatements } from './adopt.ts';
+import { adopt, adoptStatements, type AdoptStatements, registryLock } from './adopt.ts';
 
-/** How many waiting messages are adopted in the transaction that makes their handler known; the others follow in later ones. */
+/** How many waiting messages are adopted in one transaction. */
 const ADOPT_AT_ONCE = 10_000;
+/** How long a new lane waits for transactions that may have sent past it. One that was forgotten must not keep it closed. */
+const PATIENCE_MS = 5_000;
+const LOOK_EVERY_MS = 10;
 
 type RegisterStatements = Readonly<
   Record<
-    'lock' | 'knownHandlers' | 'newHandlers' | 'subscriptions' | 'newLanes' | 'leases' | 'worker' | 'lanes',
+    | 'lock'
+    | 'knownHandlers'
+    | 'newHandlers'
+    | 'subscriptions'
+    | 'newLanes'
+    | 'lanes'
+    | 'closed'
+    | 'newest'
+    | 'areOver'
+    | 'leases'
+    | 'worker',
     string
   >
 >;
 
 /** Registering, for one schema, over a connection of its own. */
-export function registerAct(link: Link, schema: string): (worker: WorkerRegistration) => Promise<readonly Lane[]> {
+export function registerAct(
+  link: Link,
+  schema: string,
+  effects: Effects,
+): (worker: WorkerRegistration) => Promise<readonly Lane[]> {
   const statements = registerStatements(schema);
   const adoption = adoptStatements(schema);
-  return (worker) => link.transaction((query) => register(query, statements, adoption, worker));
+  return async (worker) => {
+    const { id, name, service, generation, leaseMs } = worker;
+    const { lanes, closed } = await link.transaction((query) => makeKnown(query, statements, adoption, worker));
+    if (closed.length > 0) {
+      await untilSendersKnow(link, statements, effects);
+      await openLanes(link, statements, adoption, closed);
+    }
+    const ids = numberList(lanes.map(({ lane }) => lane));
+    await link.query(statements.worker, [id, name, service, generation ?? null, ids, leaseMs]);
+    return lanes;
+  };
 }
 
 /** $1: the service · $2: the handlers as JSON · $3: the generation of the worker. */
@@ -28,7 +57,7 @@ function registerStatements(schema: string): RegisterStatements {
   const generation = `case when t.pinned then $3::text::bigint end`;
   return {
     // Ids are counted by hand, so that they stay small and have no gaps: two at once would count the same.
-    lock: `select pg_advisory_xact_lock(hashtextextended('holdfast register ${schema}', 0))::text`,
+    lock: `select ${registryLock(schema)}::text`,
     knownHandlers: `update ${schema}.handler h set is_pinned = t.pinned, is_repeatable = t.repeatable, registered_at = now() from ${told}
       where h.service = $1::text and h.name = t.name`,
     newHandlers: `insert into ${schema}.handler (id, service, name, is_pinned, is_repeatable)
@@ -43,24 +72,30 @@ function registerStatements(schema: string): RegisterStatements {
       select (select coalesce(max(id), 0) from ${schema}.lane) + row_number() over (order by h.id), h.id, ${generation}
       from ${mine} where not exists (
         select from ${schema}.lane l where l.handler = h.id and l.generation is not distinct from ${generation})`,
-    leases: `insert into ${schema}.lease (unit) select l.id * ${units} + bucket
-      from ${schema}.lane l cross join generate_series(0, ${units} - 1) as bucket
-      where l.id = any ($1::text::smallint[]) on conflict do nothing`,
-    worker: `insert into ${schema}.worker (id, name, service, generation, lanes, expires_at)
+    worker: `insert into ${schema}.worker (id, name, service, generation, lanes, expires_at, lease_ms)
       values ($1::text::uuid, $2::text, $3::text, $4::text::bigint, $5::text::smallint[],
-        clock_timestamp() + $6::text::float8 * interval '1 millisecond')
+        clock_timestamp() + $6::text::float8 * interval '1 millisecond', ceil($6::text::float8))
       on conflict (id) do update set lanes = excluded.lanes, expires_at = excluded.expires_at`,
     lanes: `select l.id, h.name, ${units} from ${mine} join ${schema}.lane l on l.handler = h.id
         and l.generation is not distinct from ${generation} order by l.id`,
+    // A lane that nobody can own yet.
+    closed: `select l.id from ${schema}.lane l where l.id = any ($1::text::smallint[])
+      and not exists (select from ${schema}.lease s where s.unit = l.id * ${units})`,
+    newest: `select pg_current_xact_id()::text`,
+    areOver: `select (pg_snapshot_xmin(pg_current_snapshot()) > $1::text::xid8)::int`,
+    leases: `insert into ${schema}.lease (unit) select l.id * ${units} + bucket
+      from ${schema}.lane l cross join generate_series(0, ${units} - 1) as bucket
+      where l.id = any ($1::text::smallint[]) on conflict do nothing`,
   };
 }
 
-async function register(
+/** Makes handlers, what they take and their lanes known to senders, and gives them what waited. */
+async function makeKnown(
   query: Query,
   statements: RegisterStatements,
   adoption: AdoptStatements,
-  { id, name, service, generation, handlers, leaseMs }: WorkerRegistration,
-): Promise<readonly Lane[]> {
+  { service, generation, handlers }: WorkerRegistration,
+): Promise<{ readonly lanes: readonly Lane[]; readonly closed: readonly number[] }> {
   const told = handlers.map((handler) => ({
     name: handler.name,
     pinned: handler.isPinned,
@@ -80,10 +115,39 @@ async function register(
     firstUnit: Number(lane) * Number(units),
     unitCount: Number(units),
   }));
-  const ids = numberList(lanes.map(({ lane }) => lane));
-  await query(statements.leases, [ids]);
-  await query(statements.worker, [id, name, service, pinnedTo, ids, leaseMs]);
-  // In the same transaction: whoever sends after it stands behind those that waited.
+  const closed = await query(statements.closed, [numberList(lanes.map(({ lane }) => lane))]);
   await adopt(query, adoption, ADOPT_AT_ONCE);
-  return lanes;
+  return { lanes, closed: closed.map(([lane]) => Number(lane)) };
+}
+
+/**
+ * Waits until every transaction is over that may have sent without knowing of the new lanes: its message is in lane 0 then, and
+ * can be given its place before what was sent after it.
+ */
+async function untilSendersKnow(link: Link, statements: RegisterStatements, effects: Effects): Promise<void> {
+  const sleep = createSleep(effects);
+  const untilMs = effects.monoMs() + PATIENCE_MS;
+  // Of a transaction of its own, after the lanes were committed: whoever began to write before has a lower one.
+  const [newest] = await link.query(statements.newest, []);
+  while (effects.monoMs() < untilMs) {
+    const [row] = await link.query(statements.areOver, [newest?.[0] as string]);
+    if (Number(row?.[0]) === 1) return;
+    await sleep(LOOK_EVERY_MS);
+  }
+}
+
+/** Lets workers own the lanes, once all that waited for them has been adopted. */
+async function openLanes(
+  link: Link,
+  statements: RegisterStatements,
+  adoption: AdoptStatements,
+  closed: readonly number[],
+): Promise<void> {
+  const openIfAllAdopted = async (query: Query): Promise<boolean> => {
+    await query(statements.lock, []);
+    if ((await adopt(query, adoption, ADOPT_AT_ONCE)) >= ADOPT_AT_ONCE) return false;
+    await query(statements.leases, [numberList(closed)]);
+    return true;
+  };
+  while (!(await link.transaction(openIfAllAdopted)));
 }

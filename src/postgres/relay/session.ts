@@ -49,7 +49,7 @@ export async function openSession<Tx>(parts: SessionParts<Tx>): Promise<RelaySes
     throw error;
   }
   let leaseMs = DEFAULT_LEASE_MS;
-  const register = registerAct(house, schema);
+  const register = registerAct(house, schema, effects);
   return {
     ...leaseActs(beat, schema, wakeStatement(schema, channel)),
     ...readActs(read, schema),
@@ -64,7 +64,7 @@ export async function openSession<Tx>(parts: SessionParts<Tx>): Promise<RelaySes
       listeners.add(listener);
       return listener.start();
     },
-    tidy: tidyAct(house, schema),
+    tidy: tidyAct(house, schema, effects),
     close,
   };
 }

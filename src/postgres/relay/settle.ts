@@ -1,7 +1,7 @@
 import type { MarkTarget, RelaySession, SettleAnswer, Settlement, SettleTarget } from '../../relay/relay-store.ts';
 import { isFaultOfData } from '../driver/database-error.ts';
 import type { Link, Row } from '../driver/driver.ts';
-import { decodeFenced, fence, FENCED_ANSWER } from './fence.ts';
+import { decodeFenced, fence, FENCED_ANSWER, IS_TARGET } from './fence.ts';
 import { finishParams, finishCall } from './finish.ts';
 import { numberList } from './number-list.ts';
 
@@ -10,7 +10,6 @@ type Failed = Exclude<Settlement, Done>;
 
 /** The statements of settling, for one schema. */
 export function settleStatements(schema: string): Readonly<Record<'finish' | 'fail' | 'mark' | 'unmark', string>> {
-  const targets = `where d.unit = x.unit and d.state = x.state and d.seq = x.seq and d.version = x.version`;
   return {
     finish: finishCall(schema),
     // A postponed delivery keeps its attempts and its retry state: nothing was tried.
@@ -26,7 +25,7 @@ export function settleStatements(schema: string): Readonly<Record<'finish' | 'fa
           first_failed_at = case when x.kind = 'postpone' then d.first_failed_at else coalesce(d.first_failed_at, clock_timestamp()) end,
           holds = d.key is not null and (x.kind <> 'dead' or x.holds),
           attempts = coalesce(x.attempts, d.attempts), retry = coalesce(x.retry, d.retry), error = x.error, starts = 0
-        from x join f on f.unit = x.unit and f.epoch = x.epoch ${targets} and d.cycle = x.cycle returning d.seq)
+        from x join f on f.unit = x.unit and f.epoch = x.epoch where ${IS_TARGET} and d.cycle = x.cycle returning d.seq)
       ${FENCED_ANSWER}`,
     mark: `with ${fence(schema)},
       x as (
@@ -34,7 +33,7 @@ export function settleStatements(schema: string): Readonly<Record<'finish' | 'fa
           as x (unit int, epoch bigint, seq bigint, state smallint, version int, starts smallint)),
       d as (
         update ${schema}.delivery d set starts = x.starts
-        from x join f on f.unit = x.unit and f.epoch = x.epoch ${targets} returning d.seq)
+        from x join f on f.unit = x.unit and f.epoch = x.epoch where ${IS_TARGET} returning d.seq)
       ${FENCED_ANSWER}`,
     // Not under the fence: it lowers a suspicion and decides nothing.
     unmark: `update ${schema}.delivery d set starts = greatest(d.starts - 1, 0)

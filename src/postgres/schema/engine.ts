@@ -42,7 +42,8 @@ export function enginePrivates(schema: string): readonly string[] {
       generation bigint,
       lanes smallint[] not null,
       joined_at timestamptz not null default clock_timestamp(),
-      expires_at timestamptz not null)`,
+      expires_at timestamptz not null,
+      lease_ms int)`,
     // Changed only when ownership changes; the heartbeat is on worker. That keeps "for share" cheap and free of false conflicts.
     `create table ${schema}.lease (unit int primary key, owner uuid, epoch bigint not null default 0) with (fillfactor = 50)`,
     `insert into ${schema}.lease (unit) values (-1)`,

@@ -1,4 +1,7 @@
-/** The columns of the envelope, alike in open and finished deliveries and in this order. */
+/**
+ * The columns of the envelope, alike in open and finished deliveries and in this order. Without an idempotency key or a correlation
+ * id of its own a message's id is both: then they are null, which saves an eighth of what a message writes to the log.
+ */
 export const ENVELOPE_COLUMNS = `type, key, payload, idempotency_key, source, target, aggregate_type, aggregate_id, generation,
     correlation_id, causation_id, traceparent, tracestate, headers, created_at`;
 
@@ -6,7 +9,7 @@ const ENVELOPE = `
     type text not null,
     key text,
     payload jsonb not null,
-    idempotency_key text not null,
+    idempotency_key text,
     source text not null,
     target text,
     aggregate_type text,
@@ -22,6 +25,9 @@ const ENVELOPE = `
 /** How many slots the ring of finished deliveries has. */
 export const HISTORY_SLOTS = 16;
 
+/** How far two places in line are apart: between them is room for the others of a message that is given to several handlers later. */
+export const SEQ_STEP = 64;
+
 /**
  * Where messages are. How rows are stored is ours to change; people read the views `outbox` and `dead_letters`.
  *
@@ -31,20 +37,22 @@ export const HISTORY_SLOTS = 16;
  *   state    0 ready, in the stream · 1 waiting for due_at (a retry, or scheduled by the sender) · 2 failed, a dead letter
  *   seq      its place in line
  *   tx       the transaction that made the row ready: a reader needs it to find rows that became visible below its cursor.
- *            Whoever puts a row into the stream writes tx and a new seq
+ *            Whoever puts a row into the stream writes it
  *   version  raised by each edit of the payload, so that work on what was before is refused
  *   holds    later messages of its key wait behind it
  *   starts   how often it was started by a process that died, as far as that was marked
  *   cycle    raised by each replay · rerun: raised when a handler that had succeeded is run again on purpose
+ * due_at is set in state 1 alone, failed_at in state 2 alone, and nothing holds in state 0. Tests check that with
+ * constraints; in service PostgreSQL would prepare those anew for every statement, 15 µs of a send.
  */
 export function messageTables(schema: string): readonly string[] {
   return [
-    `create sequence ${schema}.delivery_seq`,
+    `create sequence ${schema}.delivery_seq increment by ${SEQ_STEP}`,
     `create table ${schema}.delivery (
     id uuid not null,
     handler smallint not null,
     unit int not null,
-    state smallint not null default 0 check (state in (0, 1, 2)),
+    state smallint not null default 0,
     seq bigint not null default nextval('${schema}.delivery_seq'),
     tx xid8 not null default pg_current_xact_id(),
     version int not null default 0,
@@ -59,10 +67,7 @@ export function messageTables(schema: string): readonly string[] {
     first_failed_at timestamptz,
     failed_at timestamptz,
     failure_history jsonb not null default '[]',
-    primary key (id, handler),
-    check ((state = 1) = (due_at is not null)),
-    check ((state = 2) = (failed_at is not null)),
-    check (not (holds and state = 0))
+    primary key (id, handler)
   ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0)`,
     `create index delivery_line on ${schema}.delivery (unit, state, seq)`,
     `create index delivery_late on ${schema}.delivery (tx) where state = 0`,
@@ -83,7 +88,7 @@ function keptTables(schema: string): readonly string[] {
     slot smallint not null,
     id uuid not null,
     handler smallint not null,
-    outcome smallint not null check (outcome in (0, 1, 2)),
+    outcome smallint not null,
     version int not null,
     attempts int not null,
     cycle int not null,

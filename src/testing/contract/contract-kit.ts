@@ -15,6 +15,7 @@ import {
   type Token,
 } from '../../relay/relay-store.ts';
 import { newId } from '../../system/new-id.ts';
+import { draftMessage } from '../draft-message.ts';
 import type { ContractHarness, ContractTransaction } from './contract-harness.ts';
 
 /** Long enough that no worker of a case dies while it is being tested. */
@@ -61,27 +62,7 @@ export class ContractKit<Tx> {
   }
 
   message(key: string | undefined, about: Partial<NewMessage> = {}): NewMessage {
-    const id = newId();
-    return {
-      id,
-      type: 'thing.done',
-      key,
-      payload: '{"n":1}',
-      idempotencyKey: undefined,
-      source: 'contract',
-      target: undefined,
-      aggregateType: undefined,
-      aggregateId: undefined,
-      generation: undefined,
-      correlationId: id,
-      causationId: undefined,
-      traceparent: undefined,
-      tracestate: undefined,
-      headers: undefined,
-      deliverAt: undefined,
-      strict: false,
-      ...about,
-    };
+    return draftMessage({ id: newId(), type: 'thing.done', key, ...about });
   }
 
   async begin(): Promise<ContractTransaction<Tx>> {

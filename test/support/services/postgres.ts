@@ -21,7 +21,7 @@ export const postgres: Service = {
       own: {
         findProgram: findInitdb,
         debianPackage: 'postgresql',
-        plan: (initdb, folder, port) => planPostgres(dirname(initdb), folder, port),
+        plan: (initdb, folder, port) => planPostgres({ bin: dirname(initdb) }, folder, port),
         url: localPostgres,
       },
     });

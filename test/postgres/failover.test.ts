@@ -1,0 +1,77 @@
+import { Pool } from 'pg';
+import { describe, expect, onTestFinished } from 'vitest';
+import { event, holdfast, type RelayEvent } from '../../src/index.ts';
+import { postgres } from '../../src/postgres/index.ts';
+import { pgDriver, type PgPoolInside } from '../../src/postgres/driver/pg-driver.ts';
+import { systemEffects } from '../../src/system/effects.ts';
+import { needs, type TestServer } from '../support/needs.ts';
+import { connect, freshSchema, pooled } from './support/fresh-schema.ts';
+
+const test = needs('postgres');
+
+/** What a server that has become a replica says to every write; its sessions live on. */
+const READ_ONLY = 'set default_transaction_read_only = on';
+
+const driverOn = (pool: Pool): ReturnType<typeof pgDriver> => pgDriver(pool as unknown as PgPoolInside, systemEffects);
+
+function poolNamed(server: TestServer, name: string, max = 10): Pool {
+  const pool = new Pool({ connectionString: server.url, application_name: name, max });
+  pool.on('error', () => undefined);
+  onTestFinished(() => pool.end());
+  return pool;
+}
+
+describe('a server that takes no writes any more', () => {
+  test('is left by a connection of our own: the next call asks who is in charge now', async ({ postgres: server }) => {
+    const schema = await freshSchema(server);
+    const link = driverOn(pooled(server)).link();
+    onTestFinished(() => link.close());
+    const write = `insert into ${schema}.poke values (1, 1) on conflict do nothing`;
+    await link.query(READ_ONLY, []);
+    await expect(link.query(write, [])).rejects.toMatchObject({ code: '25006' });
+    expect(await link.query(write, [])).toEqual([]);
+    await link.query(READ_ONLY, []);
+    await expect(link.transaction((query) => query(write, []))).rejects.toMatchObject({ code: '25006' });
+    expect(await link.transaction((query) => query(write, []))).toEqual([]);
+  });
+
+  test('costs no attempt: the effect is run again over another connection of the pool [X.3]', async ({
+    postgres: server,
+  }) => {
+    const schema = await freshSchema(server);
+    const pool = poolNamed(server, schema, 1);
+    const events: RelayEvent[] = [];
+    const hf = holdfast({ service: 'orders', store: postgres({ pool, schema }) });
+    const placed = event<number>('order.placed');
+    hf.on(placed, 'book', (n, ctx) =>
+      ctx.commit((tx) => tx.query(`insert into ${schema}.poke values ($1, 1)`, [1_000 + n])),
+    );
+    const admin = await connect(server);
+    await admin.query('begin');
+    const relay = await hf.start({ leaseMs: 2_000, observers: [(one) => void events.push(one)] });
+    onTestFinished(() => relay.stop({ drainMs: 50 }));
+    await pool.query(READ_ONLY);
+    await hf.send(admin as never, placed, 1);
+    await admin.query('commit');
+    const done = async (): Promise<unknown[]> => (await admin.query(`select attempts from ${schema}.delivered`)).rows;
+    await expect.poll(done).toEqual([{ attempts: 1 }]);
+    expect(events.map(({ kind }) => kind)).not.toContain('run-failed');
+  });
+});
+
+test('a channel that cannot be listened to leaves no connection behind', async ({ postgres: server }) => {
+  const schema = await freshSchema(server);
+  const admin = await connect(server);
+  const driver = driverOn(poolNamed(server, schema));
+  // As on a replica, which answers a LISTEN with an error.
+  await expect(
+    driver.listen(
+      '"',
+      () => undefined,
+      () => undefined,
+    ),
+  ).rejects.toMatchObject({ code: '42601' });
+  const left = async (): Promise<number | null> =>
+    (await admin.query(`select from pg_stat_activity where application_name = $1`, [schema])).rowCount;
+  await expect.poll(left).toBe(0);
+});
