@@ -34,7 +34,7 @@ export interface DispatcherOptions<Tx> {
 }
 
 // A group that shares a commit is no longer than this: its rows stay locked until it ends. Where the handler takes many at once
-// that is soon, and what a commit costs weighs more: half as much for each message as with a hundred.
+// that is soon, and what a commit costs weighs more: about half as much for each message as with a hundred.
 const GROUP_SIZE = { each: 100, all: 500 } as const;
 const PAUSE_MS = 250;
 // So few left to start in a unit that the reader should bring more.

@@ -30,6 +30,12 @@ export class Fifo<T> {
     this.#items = this.#items.filter((item) => !fits(item));
   }
 
+  /** Puts another item in the place of each. */
+  replace(change: (item: T) => T): void {
+    this.#compact();
+    this.#items = this.#items.map(change);
+  }
+
   clear(): void {
     this.#items.length = 0;
     this.#head = 0;

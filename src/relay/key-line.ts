@@ -67,6 +67,11 @@ export class KeyLine {
     this.#lastHolder = -1;
   }
 
+  /** The holder that comes first. */
+  get firstHolder(): number | undefined {
+    return this.#holders && earliestOf(this.#holders, this.#isSorted);
+  }
+
   /** The time of a holder has come. */
   addDue(delivery: Delivery): void {
     this.#due ??= new Map();
@@ -76,8 +81,8 @@ export class KeyLine {
   /** The delivery that may run now, taken out of the line. */
   take(): Delivery | undefined {
     if (this.busy > 0) return undefined;
-    if (!this.#holders) return this.queue.shift();
-    const first = earliestOf(this.#holders, this.#isSorted);
+    const first = this.firstHolder;
+    if (first === undefined) return this.queue.shift();
     const delivery = this.#due?.get(first);
     this.#due?.delete(first);
     return delivery;

@@ -147,14 +147,12 @@ export class OwnedUnit {
     const { seq, key } = delivery;
     if (this.#isKnown(seq)) return;
     this.#queuedDue.add(seq);
-    this.#buffer(delivery);
-    if (key === undefined) {
-      this.#run(delivery);
-      return;
-    }
-    const line = this.#line(key);
-    if (line.isHolder(seq)) line.addDue(delivery);
-    else line.queue.push(delivery);
+    const line = key === undefined ? undefined : this.#line(key);
+    const kept = line?.isHeld && line.firstHolder !== seq ? withoutPayload(delivery) : delivery;
+    this.#buffer(kept);
+    if (!line) return this.#run(kept);
+    if (line.isHolder(seq)) line.addDue(kept);
+    else line.queue.push(kept);
     this.#advance(line);
   }
 
@@ -218,6 +216,7 @@ export class OwnedUnit {
     if (change === 'done') this.#free(line, seq);
     else this.#hold(line, seq, change === 'blocks');
     if (change === 'blocks' && this.#parks) this.#parkAll(line);
+    if (change === 'waits' || change === 'blocks') this.#lighten(line);
     this.#advance(line);
   }
 
@@ -333,6 +332,14 @@ export class OwnedUnit {
     this.#waitingKeys += Number(line.isWaiting) - Number(wasWaiting);
   }
 
+  /** What cannot run for a while takes no room from what can: its payload is fetched when it is started. */
+  #lighten(line: KeyLine): void {
+    line.queue.replace((delivery) => {
+      this.#unbuffer(delivery);
+      return withoutPayload(delivery);
+    });
+  }
+
   #parkAll(line: KeyLine): void {
     for (let next = line.queue.shift(); next; next = line.queue.shift()) {
       this.#unbuffer(next);
@@ -362,4 +369,8 @@ export class OwnedUnit {
   #unbuffer({ payload }: Delivery): void {
     this.bufferedChars -= payload?.length ?? 0;
   }
+}
+
+function withoutPayload(delivery: Delivery): Delivery {
+  return { ...delivery, payload: undefined };
 }

@@ -1,7 +1,6 @@
 import { expect, onTestFinished } from 'vitest';
 import { migrate } from '../../src/postgres/index.ts';
 import { withClient } from '../contract/sql-clients.ts';
-import { stateChecks } from '../postgres/support/state-checks.ts';
 import { needs, type TestServer } from '../support/needs.ts';
 import { replayCommand } from './many-seeds.ts';
 import { PgDesk } from './pg-desk.ts';
@@ -18,7 +17,6 @@ async function openDesk({ url, namespace }: TestServer, n: number): Promise<PgDe
   const schema = `${namespace}_sim${n}`;
   await withClient(url, async (client) => {
     await migrate(client, { schema });
-    await client.query(stateChecks(schema));
   });
   const desk = new PgDesk(url, schema);
   onTestFinished(async () => {

@@ -220,6 +220,12 @@ test('a message id that comes with another body is refused [S3.2] [S3.3]', async
   expect(effects).toHaveLength(1);
 });
 
+test('a body that is not UTF-8 is no JSON, and is not mended [S3.5]', async () => {
+  const { send, effects } = await receiver({});
+  expect((await send({ body: Uint8Array.of(0x22, 0xff, 0x22) })).status).toBe(489);
+  expect(effects).toEqual([]);
+});
+
 test('a job that ends after another has taken over is not told as done [S3.3]', async () => {
   const memory = memoryIdempotency();
   for (const what of ['message', 'business']) {

@@ -2,7 +2,6 @@ import { Client, type ClientConfig, Pool } from 'pg';
 import { onTestFinished } from 'vitest';
 import { migrate } from '../../../src/postgres/index.ts';
 import type { TestServer } from '../../support/needs.ts';
-import { stateChecks } from './state-checks.ts';
 
 /** A connection that ends with the test. */
 export async function connect(server: Pick<TestServer, 'url'>, config: ClientConfig = {}): Promise<Client> {
@@ -31,7 +30,6 @@ export async function freshSchema(server: TestServer): Promise<string> {
   onTestFinished(() => once(server, (client) => client.query(`drop schema if exists ${schema} cascade`)));
   await once(server, async (client) => {
     await migrate(client, { schema });
-    await client.query(stateChecks(schema));
   });
   return schema;
 }
