@@ -99,6 +99,7 @@ export interface ErrorDetails {
   STREAM_NOT_SSE: { found: string };
   STREAM_TIMEOUT: { phase: string; timeoutMs: number };
   STREAM_TRUNCATED: { contentChunks: number; contentLength: number };
+  TRANSACTION_ENDED: Record<string, never>;
   TRANSACTION_NOT_OPEN: { client: string };
   TRANSACTION_RESTED: { restMs: number };
   TRANSACTION_UNKNOWN: { found: string };
@@ -258,6 +259,8 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `the stream ran into timeouts.${d.phase} (${d.timeoutMs} ms); raise it if the provider is known to be that slow`,
   STREAM_TRUNCATED: (d) =>
     `the stream ended without its closing event after ${d.contentChunks} ${d.contentChunks === 1 ? 'piece' : 'pieces'} of content (${d.contentLength} characters); treat what was received as incomplete`,
+  TRANSACTION_ENDED: () =>
+    `the effect ended the transaction it was given (commit or rollback), so its completion could not be written with it; leave begin, commit and rollback to us, and throw to roll back`,
   TRANSACTION_NOT_OPEN: (d) =>
     `no transaction is open on this ${d.client} object, so the message could be kept when your own rows are rolled back; ${OPEN_A_TRANSACTION[d.client] ?? 'pass the transaction itself, after awaiting its begin and before it ends'}`,
   TRANSACTION_RESTED: (d) =>

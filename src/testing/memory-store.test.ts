@@ -1,16 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { NewMessage } from '../outbox/outbox-store.ts';
 import { newId } from '../system/new-id.ts';
+import { draftMessage } from './draft-message.ts';
 import type { Fault, FaultPoint } from './memory-fault.ts';
 import { memoryStore, type MemoryStore } from './memory-store.ts';
 import { virtualTime } from './virtual-time.ts';
 
 function message(): NewMessage {
-  const nothing = { idempotencyKey: undefined, target: undefined, aggregateType: undefined, aggregateId: undefined };
-  const noTrace = { causationId: undefined, traceparent: undefined, tracestate: undefined, headers: undefined };
-  const id = newId();
-  const rest = { generation: undefined, correlationId: id, deliverAt: undefined, strict: false };
-  return { id, type: 't', key: 'k', payload: '{"n":1}', source: 's', ...nothing, ...noTrace, ...rest };
+  return draftMessage({ id: newId(), type: 't', key: 'k' });
 }
 
 const WORKER = {

@@ -65,6 +65,20 @@ describe('a commit', () => {
     expect(await worker.session.fetch([delivery], delivery.unit)).toHaveLength(1);
   });
 
+  test('whose effect ends the transaction by itself is not marked as done, and says why', async ({
+    postgres: server,
+  }) => {
+    const { worker, delivery, schema } = await stage(server);
+    for (const end of ['rollback', 'commit', 'rollback; begin']) {
+      const failing = worker.session.commit(worker.id, [worker.done(delivery)], async (tx) => {
+        await tx.query(`insert into ${schema}.effect values (1)`);
+        await tx.query(end);
+      });
+      await expect(failing).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' });
+    }
+    expect(await worker.session.fetch([delivery], delivery.unit)).toHaveLength(1);
+  });
+
   test('whose connection is lost in the COMMIT has an unknown outcome [S4.3]', async ({ postgres: server }) => {
     const { worker, delivery, schema, pool } = await stage(server);
     await pool.query(`create function ${schema}.die() returns trigger language plpgsql as

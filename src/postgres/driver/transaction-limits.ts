@@ -2,12 +2,16 @@ import { HoldfastError } from '../../kernel/error.ts';
 
 /**
  * The statements that begin the transaction of an effect: the server ends the session when nothing was asked of it for so
- * long, or a statement that waits for a lock. "Local": behind a pooler the session is somebody else's after the commit.
+ * long, or a statement that waits for a lock. "Local": behind a pooler the session is somebody else's after the commit. The mark
+ * goes with the transaction: an effect that ended it by itself is found out by that.
  */
 export function limitStatements(restMs: number): string {
   const limit = Math.ceil(restMs);
-  return `set local idle_in_transaction_session_timeout = ${limit}; set local lock_timeout = ${limit}`;
+  return `set local idle_in_transaction_session_timeout = ${limit}; set local lock_timeout = ${limit}; set local holdfast.effect = 'open'`;
 }
+
+/** True in SQL as long as the transaction of the effect is the one that was begun for it. */
+export const IS_SAME_TRANSACTION = `current_setting('holdfast.effect', true) = 'open'`;
 
 /** An effect that rests inside its transaction is at fault itself: tried without end, it would never be a dead letter. */
 export function restedTooLong(restMs: number, cause?: unknown): HoldfastError<'TRANSACTION_RESTED'> {

@@ -1,7 +1,9 @@
+import { HoldfastError } from '../../kernel/error.ts';
 import type { CommitOutcome, CommitTarget, RelaySession } from '../../relay/relay-store.ts';
 import { LocalFault } from '../../relay/local-fault.ts';
 import { isConflict, isRefusal, sqlStateOf } from '../driver/database-error.ts';
 import { ConnectionLost, type Driver } from '../driver/driver.ts';
+import { IS_SAME_TRANSACTION } from '../driver/transaction-limits.ts';
 import { decodeFenced } from './fence.ts';
 import { finishParams, finishCall } from './finish.ts';
 
@@ -24,7 +26,7 @@ export function commitAct<Tx>(
   wrap: (native: unknown) => Tx,
   limitMs: () => number,
 ): RelaySession<Tx>['commit'] {
-  const finish = finishCall(schema);
+  const finish = `${finishCall(schema)} where ${IS_SAME_TRANSACTION}`;
   const commitOnce = async (
     workerId: string,
     targets: readonly CommitTarget[],
@@ -35,7 +37,9 @@ export function commitAct<Tx>(
       await driver.transaction(limitMs(), async (native, query) => {
         await effect(wrap(native));
         // As the last step: the lease is held for the shortest time.
-        const { seqs } = decodeFenced(await query(finish, finishParams(workerId, targets)).catch(notCompleted));
+        const rows = await query(finish, finishParams(workerId, targets)).catch(notCompleted);
+        if (rows.length === 0) throw new HoldfastError('TRANSACTION_ENDED', {});
+        const { seqs } = decodeFenced(rows);
         if (seqs.length < targets.length) throw new Refused();
         isComplete = true;
       });

@@ -64,7 +64,7 @@ export function readStatements(schema: string): Readonly<Record<'load' | 'read' 
     load: `select u.unit, coalesce(p.n, 0), h.key, h.seq, h.state from unnest($1::text::int[]) as u (unit)
       left join ${schema}.poke p on p.unit = u.unit
       left join lateral (
-        select d.key, d.seq, d.state from ${schema}.delivery d where d.unit = u.unit and d.holds offset 0) h on true`,
+        select d.key, d.seq, d.state from ${schema}.delivery d where d.unit = u.unit and d.holds order by d.seq) h on true`,
     read: `select * from ${schema}.delivery_read($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text)`,
     fetch: `select d.* from json_to_recordset($2::text::json) as x (seq bigint, state smallint, version int)
       cross join lateral (select d.state, ${deliveryColumns('always')} from ${schema}.delivery d
