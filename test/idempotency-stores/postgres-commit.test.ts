@@ -98,6 +98,15 @@ describe.for(CLIENTS)('a commit over $client', ({ open }) => {
     expect(await state()).toEqual([1, 'completed']);
   });
 
+  test('whose work ends the transaction by itself is refused, and the run is not ended', async ({
+    postgres: server,
+  }) => {
+    const { commit, state } = await stage(server);
+    const ends = commit(DONE, async (tx) => void (await sqlRunner(tx).query('rollback')));
+    await expect(ends).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' });
+    expect(await state()).toEqual([0, 'processing']);
+  });
+
   test('whose work hides that the database refused a statement is refused and keeps nothing', async ({
     postgres: server,
   }) => {

@@ -1,5 +1,6 @@
 import type { AtomicIdempotencyStore, Claim, RunEnd } from '../../idempotency/idempotency-store.ts';
 import type { Effects } from '../../kernel/effects.ts';
+import { HoldfastError } from '../../kernel/error.ts';
 import { isConflict, isRefusal } from '../driver/database-error.ts';
 import { ConnectionLost, type Driver } from '../driver/driver.ts';
 import { endParams } from './record-steps.ts';
@@ -72,8 +73,9 @@ async function commitOnce<Tx, T>(parts: CommitParts<Tx>, claim: Claim, work: Wor
       worked = done;
       // As the last step: the record is locked for the shortest time.
       const [row] = await query(statements.endInside, endParams(claim, done.end));
+      if (row === undefined) throw new HoldfastError('TRANSACTION_ENDED', {});
       // Nor may it have ended before under the same owner: what belongs to that end is committed.
-      if (row?.[0] !== 'ended') throw new Late();
+      if (row[0] !== 'ended') throw new Late();
       transactionId = String(row[1]);
       return done.value;
     });

@@ -1,3 +1,4 @@
+import { IS_SAME_TRANSACTION } from '../driver/transaction-limits.ts';
 import { CLOCK, epochMs } from '../schema/idempotency.ts';
 
 /** The statements of the steps, each one round trip, for one schema. */
@@ -5,7 +6,7 @@ export interface IdempotencyStatements {
   readonly claim: string;
   readonly renew: string;
   readonly end: string;
-  /** As `end`, and the transaction it is part of. */
+  /** As `end`, and the transaction it is part of; nothing when the work has ended that by itself. */
   readonly endInside: string;
   /** Waits for whoever is about to change the record. */
   readonly settled: string;
@@ -28,7 +29,7 @@ export function idempotencyStatements(schema: string): IdempotencyStatements {
         reap_at = least(i.reap_at, ${CLOCK} + ${milliseconds('$4')})
       from mine where i.id = mine.id returning i.id`,
     end: `select ${end} as answer`,
-    endInside: `select ${end}, pg_current_xact_id()::text`,
+    endInside: `select ${end}, pg_current_xact_id()::text where ${IS_SAME_TRANSACTION}`,
     settled: `select owner, status from ${table} where id = $1::text for share`,
     transaction: `select pg_xact_status($1::text::xid8)`,
     find: `select id, domain, person, run, fingerprint, head, encode(body, 'base64') as body,
