@@ -44,7 +44,7 @@ export class Membership<Tx> {
   #lastBeatMs = -Infinity;
   #lastHouseMs = -Infinity;
   #house: Token | undefined;
-  #housekeeping: Promise<void> | undefined;
+  #isKeepingHouse = false;
   #hasLooked = false;
   /** The lease ran out without a beat: what the database still says about this worker is not its own any more. */
   #isLapsed = false;
@@ -119,7 +119,8 @@ export class Membership<Tx> {
     else if (effects.monoMs() - this.#lastBeatMs >= leaseMs / BEATS) await this.beat();
     await this.#look();
     // Beside the loop: a round over a large table must not keep the beat waiting.
-    if (this.#house && effects.monoMs() - this.#lastHouseMs >= HOUSE_MS) this.#housekeeping ??= this.#keepHouse();
+    const isTime = effects.monoMs() - this.#lastHouseMs >= HOUSE_MS;
+    if (this.#house && isTime && !this.#isKeepingHouse) void this.#keepHouse();
   }
 
   async #join(): Promise<void> {
@@ -253,6 +254,7 @@ export class Membership<Tx> {
   }
 
   async #keepHouse(): Promise<void> {
+    this.#isKeepingHouse = true;
     const { session, effects, keep, tell, onFailure } = this.#options;
     this.#lastHouseMs = effects.monoMs();
     try {
@@ -261,7 +263,7 @@ export class Membership<Tx> {
     } catch (error) {
       if (!this.#isStopped) onFailure('tidy', error);
     } finally {
-      this.#housekeeping = undefined;
+      this.#isKeepingHouse = false;
     }
   }
 

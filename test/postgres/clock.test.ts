@@ -15,7 +15,9 @@ test("a worker that died before the database's clock was set back is buried afte
   const dead = await join(store, { leaseMs: 300 });
   const living = await join(store, { leaseMs: 60_000 });
   // What an hour back looks like from here: it seems to live for an hour more.
-  await client.query(`update ${schema}.worker set expires_at = clock_timestamp() + interval '1 hour' where id = $1`, [dead.id]);
+  await client.query(`update ${schema}.worker set expires_at = clock_timestamp() + interval '1 hour' where id = $1`, [
+    dead.id,
+  ]);
   const workers = async (): Promise<string[]> => (await living.session.survey(living.id)).workers.map(({ id }) => id);
   expect(await workers()).toContain(dead.id);
   await expect.poll(workers).toEqual([living.id]);

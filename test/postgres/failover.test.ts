@@ -51,7 +51,7 @@ describe('a server that takes no writes any more', () => {
     const relay = await hf.start({ leaseMs: 2_000, observers: [(one) => void events.push(one)] });
     onTestFinished(() => relay.stop({ drainMs: 50 }));
     await pool.query(READ_ONLY);
-    await hf.send(admin as never, placed, 1);
+    await hf.send(admin, placed, 1);
     await admin.query('commit');
     const done = async (): Promise<unknown[]> => (await admin.query(`select attempts from ${schema}.delivered`)).rows;
     await expect.poll(done).toEqual([{ attempts: 1 }]);

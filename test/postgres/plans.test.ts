@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { adoptStatements } from '../../src/postgres/relay/adopt.ts';
 import { finishStatement } from '../../src/postgres/relay/finish.ts';
 import { leaseStatements } from '../../src/postgres/relay/lease.ts';
-import { readStatement, readStatements } from '../../src/postgres/relay/read.ts';
+import { loadStatement, readStatement, readStatements } from '../../src/postgres/relay/read.ts';
 import { settleStatements } from '../../src/postgres/relay/settle.ts';
 import { KEPT_PLAN_SETTINGS } from '../../src/postgres/schema/functions.ts';
 import { needs } from '../support/needs.ts';
@@ -84,7 +84,6 @@ function hotStatements(schema: string): Planned {
     Array.from({ length: 100 }, (_, n) => ({ ...target, seq: n, kind: 'retry', error: {} })),
   );
   return {
-    load: [readStatements(schema).load, [units]],
     fetch: [readStatements(schema).fetch, ['33', JSON.stringify([target])]],
     fail: [settle.fail, [WORKER, units, failed]],
     mark: [settle.mark, [WORKER, units, JSON.stringify([target])]],
@@ -99,6 +98,7 @@ function keptStatements(schema: string): Planned {
   const ones = times(1_000, 1);
   const zeros = times(1_000, 0);
   return {
+    load: [loadStatement(schema), [units]],
     read: [
       readStatement(schema),
       [units, times(32, 1_000), times(32, 64), '{2000,3000,4000}', '5900', '256', times(32, 1)],

@@ -118,7 +118,7 @@ function hotActs({ first, last }: Found): Record<string, (acts: Acts) => Promise
     marking: (acts) =>
       acts.mark(
         WORKER,
-        targets.slice(0, 16).map((target) => ({ ...target, starts: 1 })),
+        targets.slice(0, 16).map((target) => Object.assign(target, { starts: 1 })),
       ),
   };
 }

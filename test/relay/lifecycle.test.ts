@@ -115,9 +115,10 @@ describe('a message for later', () => {
   test('is handled when its time has come, and not before', async ({ postgres }) => {
     const service = await testService(postgres);
     const seen: { n: number; late: boolean }[] = [];
-    const due = new Date(Date.now() + 700);
+    let due = new Date();
     service.hf.on(placed, 'note', ({ n }) => void seen.push({ n, late: Date.now() >= due.getTime() }));
     await service.start();
+    due = new Date(Date.now() + 2_000);
     await service.inTransaction(async (tx) => {
       await service.hf.send(tx, placed, { n: 1 }, { deliverAt: due });
       await service.hf.send(tx, placed, { n: 2 });

@@ -4,7 +4,7 @@ import { needs } from '../support/needs.ts';
 import { testService, type TestService } from './service.ts';
 
 const test = needs('postgres');
-const tick = event<unknown>('tick');
+const tick = event('tick');
 
 /** What sending comes to, and that the transaction goes on after it. */
 async function outcome({ inTransaction }: TestService, send: (tx: never) => Promise<unknown>): Promise<string> {

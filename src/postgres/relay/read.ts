@@ -61,15 +61,23 @@ function keyOf({ seq, state, version }: Pick<SettleTarget, 'seq' | 'state' | 've
 /** The statements of reading, for one schema. The plans of all are tested on a large table. */
 export function readStatements(schema: string): Readonly<Record<'load' | 'read' | 'fetch', string>> {
   return {
-    load: `select u.unit, coalesce(p.n, 0), h.key, h.seq, h.state from unnest($1::text::int[]) as u (unit)
-      left join ${schema}.poke p on p.unit = u.unit
-      left join lateral (
-        select d.key, d.seq, d.state from ${schema}.delivery d where d.unit = u.unit and d.holds order by d.seq) h on true`,
+    load: `select * from ${schema}.delivery_load($1::text)`,
     read: `select * from ${schema}.delivery_read($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text)`,
     fetch: `select d.* from json_to_recordset($2::text::json) as x (seq bigint, state smallint, version int)
       cross join lateral (select d.state, ${deliveryColumns('always')} from ${schema}.delivery d
         where d.unit = $1::text::int and d.state = x.state and d.seq = x.seq and d.version = x.version limit 1) d`,
   };
+}
+
+/**
+ * The body of the function that loads: what holds the keys of units, and nothing else. "Order by", so that the planner looks up each
+ * unit by itself: where the table was analysed while nothing held, it would read all of it.
+ */
+export function loadStatement(schema: string): string {
+  return `select u.unit, coalesce(p.n, 0)::bigint, h.key, h.seq, h.state from unnest($1::text::int[]) as u (unit)
+      left join ${schema}.poke p on p.unit = u.unit
+      left join lateral (
+        select d.key, d.seq, d.state from ${schema}.delivery d where d.unit = u.unit and d.holds order by d.key) h on true`;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { fanOut } from '../fan-out.ts';
 import { finishStatement } from '../relay/finish.ts';
-import { readStatement } from '../relay/read.ts';
+import { loadStatement, readStatement } from '../relay/read.ts';
 import { wakeChannel, wakeStatement } from '../relay/wake-statement.ts';
 
 /**
@@ -45,6 +45,12 @@ export function hotFunctions(schema: string): readonly string[] {
       #variable_conflict use_column
       begin
         return query ${readStatement(schema)};
+      end $body$`,
+    `create function ${schema}.delivery_load(${texts(1)})
+      returns table (unit int, poke bigint, key text, seq bigint, state smallint) language plpgsql stable ${settings} as $body$
+      #variable_conflict use_column
+      begin
+        return query ${loadStatement(schema)};
       end $body$`,
     `create function ${schema}.delivery_finish(${texts(9)}, out seqs text, out tokens text) language plpgsql ${settings} as $body$
       #variable_conflict use_column
