@@ -30,7 +30,7 @@ async function stage(server: TestServer): Promise<{
   return { store, schema, send };
 }
 
-test('a handler that comes late finds everything that waited before what is sent after, however much it is [S4.3]', async ({
+test('a handler that comes late finds everything that waited before what is sent after, however much it is [S1.9]', async ({
   postgres: server,
 }) => {
   const { store, schema, send } = await stage(server);
