@@ -93,7 +93,9 @@ export function leaseStatements(schema: string, wake: string): Readonly<Record<k
       awake as (delete from ${schema}.waiter where worker = ${worker}),
       gone as (delete from ${schema}.worker where id = ${worker})
       ${wake}`,
-    doze: `insert into ${schema}.waiter (worker) values (${worker}) on conflict do nothing`,
+    // Nobody who was buried meanwhile: nothing would ever take that row away. The lock makes a burial wait.
+    doze: `insert into ${schema}.waiter (worker) select id from ${schema}.worker where id = ${worker} for key share
+      on conflict do nothing`,
     rouse: `delete from ${schema}.waiter where worker = ${worker}`,
   };
 }
