@@ -76,6 +76,9 @@ export class RelayPrinter {
       case 'store-failed':
         this.#storeFailed(event);
         break;
+      case 'transport-failed':
+        this.#transportFailed(event);
+        break;
       case 'house':
         this.#house(event);
         break;
@@ -86,6 +89,7 @@ export class RelayPrinter {
         });
         break;
       case 'run-started':
+      case 'received':
       case 'units-acquired':
       case 'units-released':
       case 'stopping':
@@ -141,6 +145,23 @@ export class RelayPrinter {
     if (!Number.isInteger(Math.log2(failures))) return;
     const message = error instanceof Error ? error.message : String(error);
     this.say(kind, `the database did not answer (${during}: ${message}); tried again`, { during, message, failures });
+  }
+
+  #transportFailed({
+    kind,
+    transport,
+    during,
+    error,
+    failures,
+  }: Extract<RelayEvent, { kind: 'transport-failed' }>): void {
+    if (!Number.isInteger(Math.log2(failures))) return;
+    const message = error instanceof Error ? error.message : String(error);
+    this.say(kind, `${transport} did not answer (${during}: ${message}); tried again`, {
+      transport,
+      during,
+      message,
+      failures,
+    });
   }
 
   #house({ report }: Extract<RelayEvent, { kind: 'house' }>): void {

@@ -2,6 +2,8 @@
 export interface NewMessage {
   readonly id: string;
   readonly type: string;
+  /** What it is taken as, where that is not its type: by whom it is published, or for whom it was received. */
+  readonly takenAs: string | undefined;
   readonly key: string | undefined;
   /** JSON text. */
   readonly payload: string;
@@ -20,6 +22,12 @@ export interface NewMessage {
   readonly deliverAt: Date | undefined;
   /** Senders of the same key queue behind each other until they commit. */
   readonly strict: boolean;
+}
+
+/** A message that came from elsewhere. Its id tells whether it came before. */
+export interface ForeignMessage extends NewMessage {
+  /** Where it was found: `kafka:topic@partition@offset`, `amqp:exchange@routingKey@id`. The first place is kept. */
+  readonly sourceId: string;
 }
 
 /** What became of one message: stored with the transaction, or known already under its idempotency key. */

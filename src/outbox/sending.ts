@@ -32,6 +32,8 @@ export interface Sender {
   /** The name of this service: the `source` of what it sends. */
   readonly service: string;
   readonly generation: number | undefined;
+  /** Who publishes messages of a type, where that is not left to the handlers of this database. */
+  readonly takenAs?: ((type: string) => string | undefined) | undefined;
 }
 
 /** Sending, as one service does it. */
@@ -82,7 +84,7 @@ export function outgoing<Input, Output>(
 }
 
 async function toMessage<Input, Output>(
-  { service, generation }: Sender,
+  { service, generation, takenAs }: Sender,
   event: EventDefinition<Input, Output>,
   payload: Input,
   options: SendOptions,
@@ -97,6 +99,7 @@ async function toMessage<Input, Output>(
   return {
     id,
     type: event.type,
+    takenAs: takenAs?.(event.type),
     key,
     payload: text,
     idempotencyKey: options.idempotencyKey,

@@ -1,7 +1,8 @@
 import { HoldfastError } from '../kernel/error.ts';
 import type { NewMessage } from '../outbox/outbox-store.ts';
 
-const FULL = 'full';
+/** What `isFull` answers. */
+export const FULL = 'full';
 
 /**
  * The messages of $1, as rows `m`. Every value travels as text in one JSON parameter and is cast here: the drivers disagree on
@@ -11,9 +12,9 @@ const FULL = 'full';
 export const MESSAGE_INPUT = `rows from (json_to_recordset($1::text::json) as (
     id uuid, type text, key text, payload jsonb, idempotency_key text, source text, target text, aggregate_type text,
     aggregate_id text, generation bigint, correlation_id text, causation_id text, traceparent text, tracestate text,
-    headers jsonb, due_at timestamptz, source_id text)) with ordinality as m (id, type, key, payload, idempotency_key, source,
+    headers jsonb, due_at timestamptz, source_id text, taken_as text)) with ordinality as m (id, type, key, payload, idempotency_key, source,
     target, aggregate_type, aggregate_id, generation, correlation_id, causation_id, traceparent, tracestate, headers, due_at,
-    source_id, place)`;
+    source_id, taken_as, place)`;
 
 /**
  * One delivery for each handler that takes the type, or one in lane 0, where nobody reads, when none is known. The bucket is made
@@ -25,19 +26,20 @@ export const MESSAGE_INPUT = `rows from (json_to_recordset($1::text::json) as (
  */
 export function fanOut(schema: string, units: string): string {
   return `insert into ${schema}.delivery (id, handler, unit, state, due_at, type, key, payload, idempotency_key, source, target,
-      aggregate_type, aggregate_id, generation, correlation_id, causation_id, traceparent, tracestate, headers)
+      aggregate_type, aggregate_id, generation, correlation_id, causation_id, traceparent, tracestate, headers, taken_as)
     select m.id, coalesce(s.handler, 0),
       coalesce(s.lane, 0) * ${units} + ('x' || encode(substring(sha256(convert_to(coalesce(m.key, m.id::text), 'UTF8'))
         from 1 for 2), 'hex'))::bit(16)::int % ${units},
       case when m.due_at > statement_timestamp() then 1 else 0 end, case when m.due_at > statement_timestamp() then m.due_at end,
       m.type, m.key, m.payload, m.idempotency_key, m.source, m.target, m.aggregate_type, m.aggregate_id,
-      m.generation, m.correlation_id, m.causation_id, m.traceparent, m.tracestate, m.headers
+      m.generation, m.correlation_id, m.causation_id, m.traceparent, m.tracestate, m.headers,
+      case when s.handler is null then m.taken_as end
     from ${MESSAGE_INPUT}
     left join lateral (
       select s.handler, (
         select l.id from ${schema}.lane l where l.handler = s.handler
           and l.generation is not distinct from (case when s.is_pinned then m.generation end)) as lane
-      from ${schema}.subscription s where s.type = m.type offset 0) s on true`;
+      from ${schema}.subscription s where s.type = coalesce(m.taken_as, m.type) offset 0) s on true`;
 }
 
 /** As `fanOut`, of the messages `m` that fit the condition, and only while there is room. */
@@ -66,6 +68,7 @@ export function messageInput(messages: readonly (NewMessage & { readonly sourceI
     const row = JSON.stringify({
       id: message.id,
       type: message.type,
+      taken_as: message.takenAs,
       key: message.key,
       idempotency_key: message.idempotencyKey,
       source: message.source,

@@ -2,6 +2,5 @@ export { postgresIdempotency, type PostgresIdempotencyOptions } from './idempote
 export { migrate, migrationScript, type MigrateOptions, type MigrateResult } from './migrate.ts';
 export { postgresOperator, type PostgresOperatorOptions } from './operator/postgres-operator.ts';
 export { postgres, type PostgresOptions, type PostgresRelayOptions, type PostgresStore } from './postgres.ts';
-export type { ForeignMessage } from './receive.ts';
 export type { SqlPool, TransactionOf } from './driver/find-driver.ts';
 export type { SqlConnection, SqlTransaction } from './sql-runner.ts';

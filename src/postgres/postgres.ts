@@ -1,13 +1,11 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import { HoldfastError } from '../kernel/error.ts';
-import type { SendResult } from '../outbox/outbox-store.ts';
 import type { RelayStore } from '../relay/relay-store.ts';
 import { systemEffects } from '../system/effects.ts';
 import { append, appendStatements } from './append.ts';
 import { named } from './check-version.ts';
 import type { Driver } from './driver/driver.ts';
 import { findDriver, type SqlPool, type TransactionOf } from './driver/find-driver.ts';
-import { type ForeignMessage, receive, receiveStatement } from './receive.ts';
 import { openSession } from './relay/session.ts';
 import { wakeChannel } from './relay/wake-statement.ts';
 import { DEFAULT_SCHEMA, quotedSchema } from './schema-name.ts';
@@ -32,20 +30,10 @@ export interface PostgresRelayOptions<Pool, Tx = TransactionOf<Pool>> extends Po
 }
 
 /**
- * The store on PostgreSQL: a relay's, and what consumers of brokers need. Handlers get the transaction of its pool (`Tx`); a
- * message may be sent in one of any known client, so that a service with Drizzle or Kysely sends in theirs.
+ * The store on PostgreSQL. Handlers get the transaction of its pool (`Tx`); a message may be sent in one of any known client, so
+ * that a service with Drizzle or Kysely sends in theirs.
  */
-export interface PostgresStore<Tx> extends RelayStore<Tx, Tx | SqlTransaction> {
-  /**
-   * Stores messages that came from elsewhere in the caller's transaction, each once however often it arrives within
-   * `rememberMs`. Throws `OUTBOX_FULL`.
-   */
-  receive(
-    tx: Tx | SqlTransaction,
-    messages: readonly ForeignMessage[],
-    rememberMs: number,
-  ): Promise<readonly SendResult[]>;
-}
+export type PostgresStore<Tx> = RelayStore<Tx, Tx | SqlTransaction>;
 
 /** How long an explicit idempotency key is remembered unless the store is told otherwise: seven days. */
 export const DEFAULT_DEDUP_MS: number = 7 * 86_400_000;
@@ -71,7 +59,6 @@ export function postgres<Tx>(options: Partial<PostgresRelayOptions<SqlPool, Tx>>
   const quoted = quotedSchema('postgres()', schema);
   const channel = wakeChannel(schema);
   const statements = appendStatements(quoted, channel, dedupMs);
-  const receiving = receiveStatement(quoted, channel);
   const writing = async <T>(tx: unknown, write: (sql: SqlRunner) => Promise<T>): Promise<T> => {
     const sql = transactionRunner(tx as SqlTransaction);
     try {
@@ -82,7 +69,6 @@ export function postgres<Tx>(options: Partial<PostgresRelayOptions<SqlPool, Tx>>
   };
   return {
     append: async (tx, messages) => writing(tx, (sql) => append(sql, statements, messages)),
-    receive: async (tx, messages, rememberMs) => writing(tx, (sql) => receive(sql, receiving, messages, rememberMs)),
     openRelay: async () => {
       if (driver === undefined || listenDriver === undefined) throw new HoldfastError('POOL_MISSING', {});
       const wrapped = (wrap ?? ((native: unknown) => native)) as (native: unknown) => Tx;

@@ -2,7 +2,7 @@ import type { Effects } from '../kernel/effects.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import { CarefulStarts, KILLER_STARTS } from './careful-starts.ts';
 import { Conclusions, type ConclusionHost } from './conclusions.ts';
-import type { HandlerDefinition, ProjectingHandler } from './handler.ts';
+import type { HandlerDefinition, ProjectingHandler, PublishingHandler } from './handler.ts';
 import type { KeyLine } from './key-line.ts';
 import { LaneState } from './lane-state.ts';
 import { commitSafely } from './local-fault.ts';
@@ -10,6 +10,7 @@ import { OwnedUnit, type UnitSink } from './owned-unit.ts';
 import type { RelayEvent } from './relay-event.ts';
 import type { CommitOutcome, Delivery, FreeUnit, Lane, RelaySession, Token } from './relay-store.ts';
 import { failureOf, runGroup, runHandler, type RunnerHost } from './run-handler.ts';
+import { runPublishing, sequenceText } from './run-publishing.ts';
 import { Run, type RunOutcome } from './run.ts';
 import { Settler } from './settler.ts';
 import type { RunWrapper } from './run-wrapper.ts';
@@ -35,7 +36,7 @@ export interface DispatcherOptions<Tx> {
 
 // A group that shares a commit is no longer than this: its rows stay locked until it ends. Where the handler takes many at once
 // that is soon, and what a commit costs weighs more: about half as much for each message as with a hundred.
-const GROUP_SIZE = { each: 100, all: 500 } as const;
+const GROUP_SIZE = { each: 100, many: 500 } as const;
 const PAUSE_MS = 250;
 // So few left to start in a unit that the reader should bring more.
 const LOW = 8;
@@ -66,6 +67,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
   /** Tails of long lines that are on their way. */
   #fetching = 0;
   #isPumping = false;
+  #published = 0;
 
   constructor(options: DispatcherOptions<Tx>) {
     this.#options = options;
@@ -130,7 +132,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     if (!lane) return;
     const { handler } = lane;
     const { concurrency, onDead } = handler;
-    const atOnce = handler.kind === 'project' ? concurrency * groupSize(handler) : concurrency;
+    const atOnce = handler.kind === 'handle' ? concurrency : concurrency * groupSize(handler);
     const unit = new OwnedUnit(token, this, { parks: onDead === 'park', carefulStarts: isOrphaned ? atOnce : 0 });
     for (const run of lane.runs) if (run.delivery.unit === token.unit) unit.adoptRunning(run.delivery);
     this.units.set(token.unit, unit);
@@ -202,8 +204,8 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     lane.busySlots++;
     if (run.unit.startsOf(delivery) >= KILLER_STARTS) this.end(run, { kind: 'killer' });
     else if (this.#needsCare(delivery)) this.#careful.add(run);
-    else if (lane.handler.kind === 'project') this.#beginGroup(lane, lane.handler, run);
-    else this.#execute(run);
+    else if (lane.handler.kind === 'handle') this.#execute(run);
+    else this.#beginGroup(lane, lane.handler, run);
   }
 
   #needsCare(delivery: Delivery): boolean {
@@ -226,7 +228,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     return run;
   }
 
-  #beginGroup(lane: LaneState<Tx>, handler: ProjectingHandler<Tx>, first: Run<Tx>): void {
+  #beginGroup(lane: LaneState<Tx>, handler: GroupingHandler<Tx>, first: Run<Tx>): void {
     const runs: Run<Tx>[] = [];
     const most = groupSize(handler);
     const add = (run: Run<Tx> | undefined): void => {
@@ -247,7 +249,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     }
     this.#executing++;
     for (const run of runs) run.isGrouped = true;
-    void runGroup(this, handler, runs).finally(() => {
+    void this.#runTogether(handler, runs).finally(() => {
       this.#executing--;
       lane.busySlots--;
       this.#careful.next();
@@ -260,8 +262,16 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     if (!lane || !this.#careful.admits(run)) return;
     this.#executing++;
     run.isExecuting = true;
-    if (lane.handler.kind === 'project') void runGroup(this, lane.handler, [run]);
-    else runHandler(this, lane.handler, run);
+    if (lane.handler.kind === 'handle') runHandler(this, lane.handler, run);
+    else void this.#runTogether(lane.handler, [run]);
+  }
+
+  #runTogether(handler: GroupingHandler<Tx>, runs: readonly Run<Tx>[]): Promise<void> {
+    return handler.kind === 'publish' ? runPublishing(this, handler, runs) : runGroup(this, handler, runs);
+  }
+
+  nextSequence(run: Run<Tx>): string {
+    return sequenceText(run.unit.token.epoch, ++this.#published);
   }
 
   /** Its handler is called now, and its time begins: that it waited to be marked, or for its payload, is not its own doing. */
@@ -385,9 +395,13 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
   }
 }
 
-function groupSize<Tx>({ takes }: ProjectingHandler<Tx>): number {
-  for (const { run } of takes.values()) if (run.of === 'each') return GROUP_SIZE.each;
-  return GROUP_SIZE.all;
+/** A handler that is given many messages at once. */
+type GroupingHandler<Tx> = ProjectingHandler<Tx> | PublishingHandler;
+
+function groupSize<Tx>(handler: GroupingHandler<Tx>): number {
+  if (handler.kind === 'publish') return GROUP_SIZE.many;
+  for (const { run } of handler.takes.values()) if (run.of === 'each') return GROUP_SIZE.each;
+  return GROUP_SIZE.many;
 }
 
 function afterCommit(committed: CommitOutcome): RunOutcome {

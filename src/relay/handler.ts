@@ -1,6 +1,7 @@
 import type { HandledEvent } from '../outbox/event.ts';
 import type { Classifier, Classify } from '../retry/failure.ts';
 import type { Policy, PolicyOptions } from '../retry/policy.ts';
+import type { Delivery } from './relay-store.ts';
 
 /** What happens to later messages of a key when one of it has failed for good. */
 export const ON_DEAD = ['block', 'pass', 'park'] as const;
@@ -114,5 +115,36 @@ export interface ProjectingHandler<Tx> extends HandlerRules {
   readonly takes: ReadonlyMap<string, HandlerTake<Projection<Tx>>>;
 }
 
+/** One message on its way out. */
+export interface OutboundItem {
+  readonly delivery: Delivery;
+  /** JSON text. */
+  readonly payload: string;
+  /** Grows with each message of a key, from whichever process: text of one length, so that it sorts as it counts. */
+  readonly sequence: string;
+  /** Aborted when the relay stops, and when the message was taken over by another process. */
+  readonly signal: AbortSignal;
+}
+
+/** What became of one message: it is out; it failed; or it was not tried, because one of its key before it failed. */
+export type OutboundOutcome =
+  | { readonly kind: 'published' }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  | { readonly kind: 'skipped' };
+
+/**
+ * Hands messages on to somewhere else, many at once. Messages of one key stand in their order; after one of a key that failed, none of
+ * that key may go out. The outcomes are in the order of the items.
+ */
+export type Publish = (items: readonly OutboundItem[]) => Promise<readonly OutboundOutcome[]>;
+
+/** A handler that hands messages on and leaves no effect here. */
+export interface PublishingHandler extends HandlerRules {
+  readonly kind: 'publish';
+  /** What it is told to take: not types, but what messages for it are taken as. */
+  readonly takes: ReadonlyMap<string, unknown>;
+  readonly publish: Publish;
+}
+
 /** A registered handler: a name, its rules, and what it does with each type of message. */
-export type HandlerDefinition<Tx> = HandlingHandler<Tx> | ProjectingHandler<Tx>;
+export type HandlerDefinition<Tx> = HandlingHandler<Tx> | ProjectingHandler<Tx> | PublishingHandler;

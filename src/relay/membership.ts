@@ -16,6 +16,8 @@ export interface MembershipOptions<Tx> {
   readonly onUnits: () => void;
   readonly onFailure: (during: string, error: unknown) => void;
   readonly handlers: ReadonlyMap<string, HandlerDefinition<Tx>>;
+  /** What messages for a handler are taken as. */
+  readonly subscriptions: (handler: HandlerDefinition<Tx>) => readonly string[];
   readonly worker: { readonly name: string; readonly service: string; readonly generation: number | undefined };
   readonly isPinned: boolean;
   readonly leaseMs: number;
@@ -124,17 +126,17 @@ export class Membership<Tx> {
   }
 
   async #join(): Promise<void> {
-    const { session, effects, worker, handlers, isPinned, leaseMs, dispatcher } = this.#options;
+    const { session, effects, worker, handlers, subscriptions, isPinned, leaseMs, dispatcher } = this.#options;
     const sentMs = effects.monoMs();
     this.#lanes = await session.register({
       ...worker,
       id: this.#id,
       leaseMs,
-      handlers: [...handlers.values()].map(({ name, takes, repeatable }) => ({
-        name,
-        types: [...takes.keys()],
+      handlers: [...handlers.values()].map((handler) => ({
+        name: handler.name,
+        types: subscriptions(handler),
         isPinned,
-        isRepeatable: repeatable,
+        isRepeatable: handler.repeatable,
       })),
     });
     this.#lastBeatMs = sentMs;

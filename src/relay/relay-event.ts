@@ -58,9 +58,39 @@ export type RelayEvent =
       readonly error: unknown;
       readonly failures: number;
     }
+  | {
+      /** A broker did not answer as it should; it is tried again, and what goes through it waits. */
+      readonly kind: 'transport-failed';
+      readonly transport: string;
+      readonly during: 'publish' | 'consume' | 'mirror';
+      readonly error: unknown;
+      /** In a row. */
+      readonly failures: number;
+    }
+  | {
+      /** Messages were taken from a broker and stored. Duplicates had been stored before; ignored ones nobody here takes. */
+      readonly kind: 'received';
+      readonly transport: string;
+      readonly stored: number;
+      readonly duplicates: number;
+      readonly ignored: number;
+    }
   | { readonly kind: 'house'; readonly report: HouseReport }
   | { readonly kind: 'stopping' }
   | { readonly kind: 'stopped' };
 
 /** Is told what a relay does, as it happens. What it throws is dropped. */
 export type RelayObserver = (event: RelayEvent) => void;
+
+/** One that tells all of them. An observer has no say in whether a message is handled: what it throws is dropped. */
+export function tellAll(observers: readonly RelayObserver[]): RelayObserver {
+  return (event) => {
+    for (const observe of observers) {
+      try {
+        observe(event);
+      } catch {
+        // Dropped.
+      }
+    }
+  };
+}

@@ -1,5 +1,5 @@
 import type { RetryState } from '../kernel/retry-state.ts';
-import type { OutboxStore } from '../outbox/outbox-store.ts';
+import type { ForeignMessage, OutboxStore, SendResult } from '../outbox/outbox-store.ts';
 
 /**
  * What a relay needs from a database. One delivery is one (message, handler); its place is a *unit*: a slice of the key space
@@ -174,6 +174,13 @@ export interface DeliveryError {
   readonly stack?: string;
 }
 
+/** A delivery that failed for good. */
+export interface DeadLetter {
+  readonly delivery: Delivery;
+  readonly error: DeliveryError;
+  readonly failedAtMs: number;
+}
+
 /** Which row a result is for, and under which token it was started. */
 export interface SettleTarget {
   readonly token: Token;
@@ -290,6 +297,15 @@ export interface RelaySession<Tx> {
    * `effect` throws, rolled back.
    */
   commit(workerId: string, targets: readonly CommitTarget[], effect: (tx: Tx) => Promise<void>): Promise<CommitOutcome>;
+  /**
+   * Stores messages that came from elsewhere, each once however often it arrives within `rememberMs`, in one commit of its own. The
+   * answers are in their order. Throws `OUTBOX_FULL`.
+   */
+  receive(messages: readonly ForeignMessage[], rememberMs: number): Promise<readonly SendResult[]>;
+  /** Dead letters of these units of which no copy was noted since they died. */
+  unmirrored(units: readonly number[], limit: number): Promise<readonly DeadLetter[]>;
+  /** Notes that there are copies of these. Needs no lease: a second copy does no harm. */
+  mirrored(deliveries: readonly Pick<Delivery, 'unit' | 'seq' | 'cycle'>[]): Promise<void>;
   /** From now on senders wake this worker. */
   doze(workerId: string): Promise<void>;
   /** Senders need not wake it any more. */

@@ -4,6 +4,7 @@ import { HoldfastError } from '../kernel/error.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { HandlerDefinition } from './handler.ts';
 import { Membership } from './membership.ts';
+import { Mirror, type MirrorOptions } from './mirror.ts';
 import { Reader } from './reader.ts';
 import type { RelayEvent, RelayObserver } from './relay-event.ts';
 import type { KeepOptions, RelaySession } from './relay-store.ts';
@@ -16,13 +17,17 @@ export interface RelayParts<Tx> {
   readonly handlers: ReadonlyMap<string, HandlerDefinition<Tx>>;
   readonly worker: { readonly name: string; readonly service: string; readonly generation: number | undefined };
   readonly isPinned: boolean;
-  readonly observers: readonly RelayObserver[];
+  readonly tell: RelayObserver;
+  /** What messages for a handler are taken as. */
+  readonly subscriptions: (handler: HandlerDefinition<Tx>) => readonly string[];
   readonly wrapRun: RunWrapper | undefined;
   /** How long a worker that is not heard of keeps its units. */
   readonly leaseMs: number;
   /** At the latest after this long the reader looks again. */
   readonly pollMs: number;
   readonly keep: KeepOptions;
+  /** Where copies of dead letters are made. */
+  readonly mirrors: readonly MirrorOptions[];
 }
 
 /** A relay that runs. */
@@ -54,6 +59,7 @@ class Relay<Tx> implements RunningRelay {
   readonly #dispatcher: Dispatcher<Tx>;
   readonly #reader: Reader<Tx>;
   readonly #membership: Membership<Tx>;
+  readonly #mirrors: readonly Mirror<Tx>[];
   #stopping: Promise<void> | undefined;
   #failures = 0;
 
@@ -75,6 +81,7 @@ class Relay<Tx> implements RunningRelay {
       onDoubt: () => this.#membership.lookNow(),
     });
     const dispatcher = this.#dispatcher;
+    this.#mirrors = parts.mirrors.map((mirror) => new Mirror({ session, effects, tell }, dispatcher, mirror));
     const onAnswer = (): void => this.#answered();
     this.#reader = new Reader({ session, dispatcher, effects, workerId, onFailure, onAnswer, pollMs });
     this.#membership = new Membership({
@@ -85,6 +92,7 @@ class Relay<Tx> implements RunningRelay {
       onFailure,
       handlers,
       worker,
+      subscriptions: parts.subscriptions,
       isPinned,
       leaseMs,
       keep,
@@ -101,6 +109,7 @@ class Relay<Tx> implements RunningRelay {
       await this.#membership.start();
       // Whoever wakes it may also have paused a handler or died: the look-round is cheap.
       this.#reader.start(await this.#parts.session.listen(() => this.#reader.wake()));
+      for (const mirror of this.#mirrors) mirror.start();
     } catch (error) {
       await this.#membership.stop();
       await this.#membership.leave().catch(() => undefined);
@@ -131,7 +140,7 @@ class Relay<Tx> implements RunningRelay {
     const { session } = this.#parts;
     this.#tell({ kind: 'stopping' });
     this.#dispatcher.isHeld = true;
-    await Promise.all([this.#reader.stop(), this.#membership.stop()]);
+    await Promise.all([this.#reader.stop(), this.#membership.stop(), ...this.#mirrors.map((mirror) => mirror.stop())]);
     const deadlineMs = this.#parts.effects.monoMs() + drainMs;
     await this.#drain(deadlineMs);
     for (const run of this.#dispatcher.runs) {
@@ -167,12 +176,6 @@ class Relay<Tx> implements RunningRelay {
   }
 
   #tell(event: RelayEvent): void {
-    for (const observe of this.#parts.observers) {
-      try {
-        observe(event);
-      } catch {
-        // An observer has no say in whether a message is handled.
-      }
-    }
+    this.#parts.tell(event);
   }
 }

@@ -18,6 +18,8 @@ export interface RunnerHost<Tx> {
   /** The handler is called now. */
   called(run: Run<Tx>): void;
   whenKeySettled(run: Run<Tx>): Promise<void>;
+  /** The publish sequence: it grows with each message of a key. */
+  nextSequence(run: Run<Tx>): string;
   end(run: Run<Tx>, outcome: RunOutcome): void;
 }
 
@@ -212,7 +214,8 @@ async function validated(event: HandlerTake<unknown>['event'], value: unknown): 
   return (result as { value: unknown }).value;
 }
 
-async function fetchPayload<Tx>({ session }: RunnerHost<Tx>, { delivery }: Run<Tx>): Promise<string> {
+/** The payload of a delivery that was read without it, because it is large. */
+export async function fetchPayload<Tx>({ session }: RunnerHost<Tx>, { delivery }: Run<Tx>): Promise<string> {
   const [row] = await session.fetch([delivery], delivery.unit).catch((error: unknown) => {
     throw new LocalFault('the payload could not be fetched', { cause: error });
   });
@@ -220,7 +223,7 @@ async function fetchPayload<Tx>({ session }: RunnerHost<Tx>, { delivery }: Run<T
   return row.payload;
 }
 
-function tellStarted<Tx>(host: RunnerHost<Tx>, { handler, delivery, attempt }: Run<Tx>): void {
+export function tellStarted<Tx>(host: RunnerHost<Tx>, { handler, delivery, attempt }: Run<Tx>): void {
   host.tell({ kind: 'run-started', handler, delivery, attempt });
 }
 

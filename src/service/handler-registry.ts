@@ -61,21 +61,23 @@ export class HandlerRegistry<Tx> {
   seal(): void {
     this.#isSealed = true;
   }
+}
 
-  /** The handlers of these names; all when none are given. Refuses names it does not know. */
-  select(names: readonly string[] | undefined): ReadonlyMap<string, HandlerDefinition<Tx>> {
-    if (names === undefined) return this.#handlers;
-    const check = new OptionCheck('start()');
-    const chosen = new Map<string, HandlerDefinition<Tx>>();
-    for (const name of names) {
-      const handler = this.#handlers.get(name);
-      if (handler) chosen.set(name, handler);
-      else
-        check.refuseName('handlers', name, `write names that are registered: ${[...this.#handlers.keys()].join(', ')}`);
-    }
-    check.done();
-    return chosen;
+/** The handlers of these names; all when none are given. Refuses names it does not know. */
+export function selectHandlers<Tx>(
+  handlers: ReadonlyMap<string, HandlerDefinition<Tx>>,
+  names: readonly string[] | undefined,
+): ReadonlyMap<string, HandlerDefinition<Tx>> {
+  if (names === undefined) return handlers;
+  const check = new OptionCheck('start()');
+  const chosen = new Map<string, HandlerDefinition<Tx>>();
+  for (const name of names) {
+    const handler = handlers.get(name);
+    if (handler) chosen.set(name, handler);
+    else check.refuseName('handlers', name, `write names that are registered: ${[...handlers.keys()].join(', ')}`);
   }
+  check.done();
+  return chosen;
 }
 
 function rulesOf<Tx>({ name, run, options }: Registration<Tx>): Omit<HandlerDefinition<Tx>, 'kind' | 'takes'> {

@@ -4,9 +4,11 @@ import type { OutboxStore } from '../outbox/outbox-store.ts';
 import { createSending, type Sending } from '../outbox/sending.ts';
 import type { Handle, HandlerOptions, Project, ProjectAll } from '../relay/handler.ts';
 import type { RelayStore } from '../relay/relay-store.ts';
-import { type RunningRelay, startRelay } from '../relay/relay.ts';
+import type { RunningRelay } from '../relay/relay.ts';
 import { HandlerRegistry } from './handler-registry.ts';
-import { relayParts, type StartOptions } from './start-options.ts';
+import type { StartOptions } from './start-options.ts';
+import { startService } from './start-service.ts';
+import { checkTransports, type TransportOption, TransportRoutes } from './transport-routes.ts';
 
 /** What `holdfast` takes. */
 export interface HoldfastOptions<Tx, SendTx = Tx> {
@@ -18,6 +20,8 @@ export interface HoldfastOptions<Tx, SendTx = Tx> {
   readonly generation?: number | undefined;
   /** Its handlers take messages of their own generation only, so that a rolling deployment does not mix them. Default false. */
   readonly pinned?: boolean | undefined;
+  /** The way its messages go: a broker for all of them, or for some kinds. Default: they stay in this database. */
+  readonly transport?: TransportOption | undefined;
 }
 
 /** One kind of message, or several, as `on` and `project` take them. */
@@ -67,10 +71,11 @@ export interface Holdfast<Tx, SendTx = Tx> extends Sending<SendTx> {
 export function holdfast<SendTx, Tx = SendTx>(options: HoldfastOptions<Tx, SendTx>): Holdfast<Tx, SendTx> {
   checkHoldfast(options);
   const { service, store, generation, pinned = false } = options;
+  const routes = new TransportRoutes(service, options.transport);
   const registry = new HandlerRegistry<Tx>();
   return {
     service,
-    ...createSending({ service, generation }, store),
+    ...createSending({ service, generation, takenAs: routes.sentAs }, store),
     on: (events, name, handle, handlerOptions = {}) => {
       const run = { kind: 'handle', run: handle as Handle<unknown, Tx> } as const;
       registry.add({ of: 'on()', events: [events].flat(), name, run, options: handlerOptions });
@@ -84,10 +89,8 @@ export function holdfast<SendTx, Tx = SendTx>(options: HoldfastOptions<Tx, SendT
       registry.add({ of: 'projectAll()', events: [events].flat(), name, run, options: handlerOptions });
     },
     start: async (startOptions = {}) => {
-      const about = { service, generation, isPinned: pinned };
-      const parts = await relayParts(about, store, registry, startOptions);
-      registry.seal();
-      return startRelay(parts);
+      const about = { service, generation, isPinned: pinned, routes };
+      return startService(about, store, registry, startOptions);
     },
   };
 }
@@ -95,7 +98,8 @@ export function holdfast<SendTx, Tx = SendTx>(options: HoldfastOptions<Tx, SendT
 function checkHoldfast<Tx, SendTx>(options: HoldfastOptions<Tx, SendTx>): void {
   const check = new OptionCheck('holdfast()');
   if (check.object('options', options, "pass { service: 'orders', store: postgres({ pool }) }")) {
-    check.known(options, ['service', 'store', 'generation', 'pinned']);
+    check.known(options, ['service', 'store', 'generation', 'pinned', 'transport']);
+    checkTransports(check, options.transport);
     const { service, store, generation, pinned } = options;
     if (typeof service !== 'string' || service === '')
       check.refuse('service', service, "name it, for example 'orders'");

@@ -1,13 +1,7 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import type { Effects } from '../kernel/effects.ts';
-import { HoldfastError } from '../kernel/error.ts';
-import type { OutboxStore } from '../outbox/outbox-store.ts';
 import type { RelayObserver } from '../relay/relay-event.ts';
-import type { RelayStore } from '../relay/relay-store.ts';
-import type { RelayParts } from '../relay/relay.ts';
 import type { RunWrapper } from '../relay/run-wrapper.ts';
-import { systemEffects } from '../system/effects.ts';
-import type { HandlerRegistry } from './handler-registry.ts';
 
 /** What `start` takes. Every field may be left out. */
 export interface StartOptions {
@@ -25,11 +19,21 @@ export interface StartOptions {
   readonly pollMs?: number | undefined;
   /** How long finished messages are kept, in milliseconds. Default: seven days. */
   readonly historyMs?: number | undefined;
+  /** How long a message from a broker is remembered, so that its next arrival has no effect, in milliseconds. Default: seven days. */
+  readonly inboxMs?: number | undefined;
   /** Open messages at which senders are refused with `OUTBOX_FULL`. Default: no limit. */
   readonly maxPending?: number | undefined;
   /** Clock, timers and chance, for tests. */
   readonly effects?: Effects | undefined;
 }
+
+/** What `start` does where it is told nothing. */
+export const START_DEFAULTS: Readonly<Record<'leaseMs' | 'pollMs' | 'historyMs' | 'inboxMs', number>> = {
+  leaseMs: 10_000,
+  pollMs: 1_000,
+  historyMs: 7 * 86_400_000,
+  inboxMs: 7 * 86_400_000,
+};
 
 const FIELDS: readonly (keyof StartOptions)[] = [
   'handlers',
@@ -39,55 +43,26 @@ const FIELDS: readonly (keyof StartOptions)[] = [
   'leaseMs',
   'pollMs',
   'historyMs',
+  'inboxMs',
   'maxPending',
   'effects',
 ];
-const WEEK_MS = 7 * 86_400_000;
 
-/** Puts together what a relay is made of. Throws when an option is wrong or nothing is there to run. */
-export async function relayParts<Tx, SendTx>(
-  about: { readonly service: string; readonly generation: number | undefined; readonly isPinned: boolean },
-  store: OutboxStore<SendTx> | RelayStore<Tx, SendTx>,
-  registry: HandlerRegistry<Tx>,
-  options: StartOptions,
-): Promise<RelayParts<Tx>> {
-  checkStart(options);
-  const { service, generation, isPinned } = about;
-  const handlers = registry.select(options.handlers);
-  if (handlers.size === 0) throw new HoldfastError('HANDLERS_MISSING', { service });
-  if (!isRelayStore(store)) throw new HoldfastError('STORE_CANNOT_RUN', { service });
-  return {
-    session: await store.openRelay(),
-    effects: options.effects ?? systemEffects,
-    handlers,
-    worker: { name: options.name ?? service, service, generation },
-    isPinned,
-    observers: options.observers ?? [],
-    wrapRun: options.wrapRun,
-    leaseMs: options.leaseMs ?? 10_000,
-    pollMs: options.pollMs ?? 1_000,
-    keep: { historyMs: options.historyMs ?? WEEK_MS, maxPending: options.maxPending },
-  };
-}
-
-function isRelayStore<Tx, SendTx>(
-  store: OutboxStore<SendTx> | RelayStore<Tx, SendTx>,
-): store is RelayStore<Tx, SendTx> {
-  return 'openRelay' in store && typeof store.openRelay === 'function';
-}
-
-function checkStart(options: StartOptions): void {
+/** Throws `INVALID_OPTIONS` with all that is wrong. */
+export function checkStart(options: StartOptions): void {
   const check = new OptionCheck('start()');
   if (!check.object('options', options, 'pass an object, or leave it out')) return check.done();
   check.known(options, FIELDS);
   const ms = 'write whole milliseconds';
-  const { leaseMs, pollMs, historyMs, maxPending } = options;
+  const { leaseMs, pollMs, historyMs, inboxMs, maxPending } = options;
   if (leaseMs !== undefined)
     check.number('leaseMs', leaseMs, { min: 200, max: 3_600_000, integer: true, write: `${ms} from 200` });
   if (pollMs !== undefined)
     check.number('pollMs', pollMs, { min: 5, max: 60_000, integer: true, write: `${ms} from 5 to 60000` });
   if (historyMs !== undefined)
     check.number('historyMs', historyMs, { min: 60_000, integer: true, write: `${ms} from 60000` });
+  if (inboxMs !== undefined)
+    check.number('inboxMs', inboxMs, { min: 60_000, integer: true, write: `${ms} from 60000` });
   if (maxPending !== undefined)
     check.number('maxPending', maxPending, { min: 1, integer: true, write: 'write a whole number from 1' });
   if (

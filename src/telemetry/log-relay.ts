@@ -39,6 +39,17 @@ export function logRelay(logger: Logger, fields: LogFields = {}): RelayObserver 
           ? logger.warn(line, 'the database does not answer, trying again')
           : logger.debug(line, 'the database still does not answer');
       }
+      case 'transport-failed': {
+        const { transport, during, failures } = event;
+        const line = { ...fields, transport, operation: during, failures, ...errorFields(event.error) };
+        return failures <= 1
+          ? logger.warn(line, 'the broker does not answer, trying again')
+          : logger.debug(line, 'the broker still does not answer');
+      }
+      case 'received': {
+        const { transport, stored, duplicates, ignored } = event;
+        return logger.debug({ ...fields, transport, stored, duplicates, ignored }, 'received');
+      }
       case 'house':
         return house(event.report);
       case 'stopping':

@@ -7,7 +7,7 @@ const COUNTERS: Readonly<Record<CounterName, MetricDefinition>> = {
   outbox_published_total: counter('Deliveries that left the outbox: handled, and the completion written.', 'type'),
   consumer_processed_total: counter('Ended runs by outcome: done, retry or dead.', 'handler', 'type', 'outcome'),
   consumer_dedup_hits_total: counter(
-    'Second effects that did not happen: results that were refused.',
+    'Second effects that did not happen: results that were refused, messages that came again.',
     'handler',
     'type',
   ),
@@ -18,6 +18,12 @@ const COUNTERS: Readonly<Record<CounterName, MetricDefinition>> = {
   holdfast_results_refused_total: counter('Results that came too late or for a changed row.', 'handler', 'reason'),
   holdfast_units_orphaned_total: counter('Units taken over from a process that died.'),
   holdfast_units_lost_total: counter('Units this process lost: it was taken for dead, or a write was refused.', 'why'),
+  holdfast_transport_failures_total: counter(
+    'Calls to a broker that failed and were tried again.',
+    'transport',
+    'during',
+  ),
+  holdfast_received_total: counter('Messages taken from a broker, by what became of them.', 'transport', 'outcome'),
   holdfast_store_failures_total: counter('Calls to the database that failed and were tried again.', 'during'),
 };
 
@@ -58,6 +64,8 @@ export type CounterName =
   | 'holdfast_results_refused_total'
   | 'holdfast_units_orphaned_total'
   | 'holdfast_units_lost_total'
+  | 'holdfast_transport_failures_total'
+  | 'holdfast_received_total'
   | 'holdfast_store_failures_total';
 export type GaugeName =
   | 'outbox_pending'

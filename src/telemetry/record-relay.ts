@@ -56,6 +56,13 @@ export class RelayRecorder {
         return this.#giveUp(event.units);
       case 'store-failed':
         return this.#sink.add('holdfast_store_failures_total', 1, { during: event.during });
+      case 'transport-failed':
+        return this.#sink.add('holdfast_transport_failures_total', 1, {
+          transport: event.transport,
+          during: event.during,
+        });
+      case 'received':
+        return this.#received(event);
       case 'house':
         return this.#sample(event.report);
       case 'stopped':
@@ -66,6 +73,14 @@ export class RelayRecorder {
       default:
         return event satisfies never;
     }
+  }
+
+  #received({ transport, stored, duplicates, ignored }: Extract<RelayEvent, { kind: 'received' }>): void {
+    this.#sink.add('holdfast_received_total', stored, { transport, outcome: 'stored' });
+    this.#sink.add('holdfast_received_total', duplicates, { transport, outcome: 'duplicate' });
+    this.#sink.add('holdfast_received_total', ignored, { transport, outcome: 'ignored' });
+    if (duplicates > 0)
+      this.#sink.add('consumer_dedup_hits_total', duplicates, { handler: `from-${transport}`, type: '' });
   }
 
   #started(handler: string, type: string): void {

@@ -15,5 +15,8 @@ export type { ContractCase, ContractHarness, ContractTransaction } from './contr
 export { idempotencyContract } from './idempotency-contract.ts';
 export { checkAgainstRules, type RandomRunOptions } from './idempotency-contract/check-against-rules.ts';
 export type { IdempotencyCase, IdempotencyHarness } from './idempotency-contract/idempotency-harness.ts';
+export { localBroker, type LocalBroker, type LocalBrokerOptions } from './local-broker.ts';
+export { transportContract } from './transport-contract.ts';
+export type { TransportCase, TransportHarness } from './transport-contract/transport-harness.ts';
 export { storeContract } from './store-contract.ts';
 export { virtualTime, type VirtualTime, type VirtualTimeOptions } from './virtual-time.ts';

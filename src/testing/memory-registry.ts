@@ -1,3 +1,4 @@
+import type { NewMessage } from '../outbox/outbox-store.ts';
 import type { HouseReport, KeepOptions, Lane, WorkerRegistration } from '../relay/relay-store.ts';
 import type { MemoryRow } from './memory-row.ts';
 import { type HandlerRow, type MemoryTables, SEQ_STEP } from './memory-tables.ts';
@@ -5,11 +6,11 @@ import { type HandlerRow, type MemoryTables, SEQ_STEP } from './memory-tables.ts
 /** The lanes a message goes to, one for each handler of its type. Lane 0: nobody's. */
 export function lanesFor(
   tables: MemoryTables,
-  message: { readonly type: string; readonly generation: number | undefined },
+  message: Pick<NewMessage, 'type' | 'takenAs' | 'generation'>,
 ): readonly { readonly handler: number; readonly lane: number }[] {
   const found: { handler: number; lane: number }[] = [];
   for (const { id, types, isPinned } of tables.handlers.values()) {
-    if (!types.has(message.type)) continue;
+    if (!types.has(message.takenAs ?? message.type)) continue;
     const lane = tables.laneOf(id, isPinned ? message.generation : undefined);
     found.push({ handler: id, lane: lane?.id ?? 0 });
   }
@@ -69,8 +70,8 @@ function adopt(tables: MemoryTables): void {
   for (let unit = 0; unit < tables.settings.units; unit++) waiting.push(...tables.lines.line(unit));
   let tx: number | undefined;
   for (const row of waiting.sort((a, b) => a.seq - b.seq)) {
-    const { type } = row.message;
-    const places = lanesFor(tables, { type, generation: row.generation }).filter(
+    const { type, takenAs } = row.message;
+    const places = lanesFor(tables, { type, takenAs, generation: row.generation }).filter(
       ({ handler }) => row.handler === 0 || row.handler === handler,
     );
     if (places.every(({ lane }) => lane === 0) && places.every(({ handler }) => handler === row.handler)) continue;
@@ -87,6 +88,7 @@ function adopt(tables: MemoryTables): void {
 export function tidyTables(tables: MemoryTables, keep: KeepOptions): HouseReport {
   const nowMs = tables.nowMs();
   for (const [key, { expiresAtMs }] of tables.dedup) if (expiresAtMs <= nowMs) tables.dedup.delete(key);
+  for (const [key, { expiresAtMs }] of tables.inbox) if (expiresAtMs <= nowMs) tables.inbox.delete(key);
   const kept = tables.finished.filter(({ doneAtMs }) => doneAtMs > nowMs - keep.historyMs);
   if (kept.length < tables.finished.length) tables.finished.splice(0, Infinity, ...kept);
   adopt(tables);

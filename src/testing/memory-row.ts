@@ -27,6 +27,9 @@ export interface MemoryRow {
   dueAtMs: number | undefined;
   retry: RetryState | undefined;
   error: DeliveryError | undefined;
+  failedAtMs: number | undefined;
+  /** The last cycle of whose end a copy was made elsewhere. */
+  mirrored: number;
   firstFailedAtMs: number | undefined;
   /** The ends of its earlier cycles, the oldest first. */
   failures: readonly DeliveryError[];
@@ -67,6 +70,8 @@ export function freshRow(
     dueAtMs: isScheduled ? dueAtMs : undefined,
     retry: undefined,
     error: undefined,
+    failedAtMs: undefined,
+    mirrored: -1,
     firstFailedAtMs: undefined,
     failures: [],
   };

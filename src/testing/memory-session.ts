@@ -1,6 +1,8 @@
+import type { ForeignMessage, SendResult } from '../outbox/outbox-store.ts';
 import {
   type CommitOutcome,
   type CommitTarget,
+  type DeadLetter,
   type Delivery,
   HOUSE_UNIT,
   type HouseReport,
@@ -226,6 +228,51 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
       for (;;) {
         const outcome = await this.#commitOnce(workerId, targets, effect);
         if (outcome !== 'again') return outcome;
+      }
+    });
+  }
+
+  receive(messages: readonly ForeignMessage[], rememberMs: number): Promise<readonly SendResult[]> {
+    return this.#call('receive', () => {
+      const { inbox } = this.#tables;
+      const nowMs = this.#tables.nowMs();
+      const fresh = new Map<string, ForeignMessage>();
+      const results = messages.map((message): SendResult => {
+        const name = JSON.stringify([message.takenAs ?? message.type, message.id]);
+        const isKnown = inbox.has(name) || fresh.has(name);
+        if (!isKnown) fresh.set(name, message);
+        return { kind: isKnown ? 'duplicate' : 'stored', id: message.id };
+      });
+      const tx = new OpenTransaction(this.#tables, this.#wakeAll, { isOwned: true });
+      try {
+        tx.receive([...fresh.values()]);
+      } catch (error) {
+        tx.finish(false);
+        throw error;
+      }
+      for (const name of fresh.keys()) inbox.set(name, { expiresAtMs: nowMs + rememberMs });
+      tx.finish(true);
+      return results;
+    });
+  }
+
+  unmirrored(units: readonly number[], limit: number): Promise<readonly DeadLetter[]> {
+    return this.#call('unmirrored', () => {
+      const rows = units.flatMap((unit) => this.#tables.lines.line(unit));
+      const dead = rows.filter(({ state, mirrored, cycle }) => state === 'failed' && mirrored < cycle);
+      return dead.slice(0, limit).map((row) => ({
+        delivery: deliveryOf(row, Infinity),
+        error: row.error ?? { name: 'Error', message: '', kind: 'unknown' },
+        failedAtMs: row.failedAtMs ?? row.createdAtMs,
+      }));
+    });
+  }
+
+  mirrored(deliveries: readonly Pick<Delivery, 'unit' | 'seq' | 'cycle'>[]): Promise<void> {
+    return this.#call('mirrored', () => {
+      for (const { unit, seq, cycle } of deliveries) {
+        const row = this.#tables.lines.find(unit, seq);
+        if (row?.cycle === cycle) row.mirrored = cycle;
       }
     });
   }

@@ -27,6 +27,7 @@ export function applySettlement(tables: MemoryTables, row: MemoryRow, settlement
     row.holds = row.message.key !== undefined;
   } else {
     row.state = 'failed';
+    row.failedAtMs = nowMs;
     row.dueAtMs = undefined;
     row.holds = settlement.holds && row.message.key !== undefined;
   }

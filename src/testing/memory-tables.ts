@@ -63,6 +63,8 @@ export class MemoryTables {
   readonly pokes: Map<number, number> = new Map();
   readonly waiters: Set<string> = new Set();
   readonly dedup: Map<string, { readonly id: string; readonly expiresAtMs: number }> = new Map();
+  /** Messages that came from elsewhere, by what they were taken as and their id. */
+  readonly inbox: Map<string, { readonly expiresAtMs: number }> = new Map();
   /** What handlers recorded in transactions that were committed, in the order of the commits. */
   readonly recorded: unknown[] = [];
   readonly values: Map<string, unknown> = new Map();

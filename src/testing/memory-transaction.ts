@@ -1,5 +1,5 @@
 import { HoldfastError } from '../kernel/error.ts';
-import type { NewMessage, SendResult } from '../outbox/outbox-store.ts';
+import type { ForeignMessage, NewMessage, SendResult } from '../outbox/outbox-store.ts';
 import { lanesFor } from './memory-registry.ts';
 import { freshRow, type MemoryRow } from './memory-row.ts';
 import type { MemoryTables } from './memory-tables.ts';
@@ -139,12 +139,24 @@ export class OpenTransaction implements MemoryTransaction {
       if (known !== undefined) return { kind: 'duplicate', id: known };
       this.#dedup.set(key, id);
     }
+    this.#fanOut(message);
+    return { kind: 'stored', id };
+  }
+
+  /** Stores what came from elsewhere. It was not there before. */
+  receive(messages: readonly ForeignMessage[]): void {
+    if (this.#tables.isFull) throw new HoldfastError('OUTBOX_FULL', {});
+    this.#wakes ||= this.#tables.waiters.size > 0;
+    for (const message of messages) this.#fanOut(message);
+  }
+
+  #fanOut(message: NewMessage): void {
+    const nowMs = this.#tables.nowMs();
     for (const { handler, lane } of lanesFor(this.#tables, message)) {
-      const unit = this.#tables.unitOf(lane, message.key ?? id);
+      const unit = this.#tables.unitOf(lane, message.key ?? message.id);
       const seq = this.#tables.nextSeq();
       this.#rows.push(freshRow(message, { handler, unit, seq, tx: this.ensureId() }, nowMs));
     }
-    return { kind: 'stored', id };
   }
 
   async #lockKey(key: string): Promise<void> {

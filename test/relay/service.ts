@@ -2,6 +2,7 @@ import { Client, Pool, type PoolClient } from 'pg';
 import { onTestFinished } from 'vitest';
 import { type Holdfast, holdfast, type RelayEvent, type RunningRelay, type StartOptions } from '../../src/index.ts';
 import { migrate, postgres } from '../../src/postgres/index.ts';
+import type { TransportOption } from '../../src/service/transport-routes.ts';
 import type { TestServer } from '../support/needs.ts';
 
 /** One service on a schema of its own: what it has, and what its relays told. */
@@ -11,7 +12,12 @@ export interface TestService {
   readonly schema: string;
   readonly events: RelayEvent[];
   /** A service on the same schema, as another deployment or another program. */
-  another(options: { service?: string; generation?: number; pinned?: boolean }): Holdfast<PoolClient>;
+  another(options: {
+    service?: string;
+    generation?: number;
+    pinned?: boolean;
+    transport?: TransportOption;
+  }): Holdfast<PoolClient>;
   start(options?: StartOptions & { of?: Holdfast<PoolClient> }): Promise<RunningRelay>;
   inTransaction<T>(work: (tx: PoolClient) => Promise<T>): Promise<T>;
   /** The first column of each row, with `$` in place of the schema. */

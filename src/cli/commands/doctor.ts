@@ -52,7 +52,7 @@ export const doctor: Command = {
   run: async (invocation) => {
     const database = await invocation.database();
     const findings = await examine(invocation, database);
-    const settings = await defaults();
+    const settings = defaults();
     invocation.output.answer({ isWell: isWell(findings), findings, defaults: settings }, () =>
       show(invocation, findings, settings),
     );

@@ -4,10 +4,9 @@ import { DEFAULT_LOCK_TIMEOUT_MS } from '../../postgres/migrate.ts';
 import { DEFAULT_DEDUP_MS } from '../../postgres/postgres.ts';
 import { DEFAULT_SCHEMA } from '../../postgres/schema-name.ts';
 import { DEFAULT_DRAIN_MS } from '../../relay/relay.ts';
-import type { RelaySession, RelayStore } from '../../relay/relay-store.ts';
 import { envelope } from '../../retry/envelope.ts';
 import { HandlerRegistry } from '../../service/handler-registry.ts';
-import { relayParts } from '../../service/start-options.ts';
+import { START_DEFAULTS } from '../../service/start-options.ts';
 import { formatDuration } from '../duration.ts';
 
 /** A default, where it is set, and what it is. */
@@ -18,15 +17,14 @@ export interface Default {
 }
 
 /** Every default that decides how messages are treated. Asked of the code that applies them, so that none is told wrongly. */
-export async function defaults(): Promise<readonly Default[]> {
+export function defaults(): readonly Default[] {
   const registry = new HandlerRegistry<unknown>();
   const events = [event('example') as unknown as EventDefinition<never, unknown>];
   const registration = { events, options: {} };
   registry.add({ ...registration, of: 'on()', name: 'on', run: { kind: 'handle', run: () => undefined } });
   const run = { kind: 'project', run: { of: 'each', run: () => undefined } } as const;
   registry.add({ ...registration, of: 'project()', name: 'project', run });
-  const about = { service: 'example', generation: undefined, isPinned: false };
-  const { leaseMs, pollMs, keep } = await relayParts(about, storeOfNothing, registry, {});
+  const { leaseMs, pollMs, historyMs, inboxMs } = START_DEFAULTS;
   return [
     { setting: 'schema', value: DEFAULT_SCHEMA, set: 'postgres({ schema }), --schema' },
     { setting: 'payload, at most', value: `${MAX_PAYLOAD_BYTES} bytes`, set: 'fixed' },
@@ -43,8 +41,9 @@ export async function defaults(): Promise<readonly Default[]> {
       value: formatDuration(DEFAULT_DRAIN_MS),
       set: 'stop({ drainMs }), relay --drain',
     },
-    { setting: 'history kept', value: formatDuration(keep.historyMs), set: 'start({ historyMs })' },
-    { setting: 'open messages, at most', value: String(keep.maxPending ?? 'no limit'), set: 'start({ maxPending })' },
+    { setting: 'history kept', value: formatDuration(historyMs), set: 'start({ historyMs })' },
+    { setting: 'received messages remembered', value: formatDuration(inboxMs), set: 'start({ inboxMs })' },
+    { setting: 'open messages, at most', value: 'no limit', set: 'start({ maxPending })' },
     {
       setting: 'migrate waits for a lock',
       value: formatDuration(DEFAULT_LOCK_TIMEOUT_MS),
@@ -72,9 +71,3 @@ function handlerDefaults(registry: HandlerRegistry<unknown>): readonly Default[]
     { setting: 'may run again', value: on.repeatable ? 'yes' : 'no', set: 'on(…, { repeatable })' },
   ];
 }
-
-/** Enough of a store to be asked what a start without options is made of. */
-const storeOfNothing: RelayStore<unknown> = {
-  append: async () => [],
-  openRelay: async () => ({}) as RelaySession<unknown>,
-};

@@ -26,8 +26,8 @@ export function adoptStatements(schema: string): AdoptStatements {
     // A place in line is one row's. The next handlers take those behind it; a message has rarely more than that is room for.
     spread: `with found as materialized (
         select d.id from (select distinct type from ${schema}.subscription) s
-        cross join lateral (select d.id, d.seq from ${schema}.delivery d where d.handler = 0 and d.type = s.type
-          order by d.type, d.seq limit $1::text::int for update skip locked) d
+        cross join lateral (select d.id, d.seq from ${schema}.delivery d where d.handler = 0 and coalesce(d.taken_as, d.type) = s.type
+          order by coalesce(d.taken_as, d.type), d.seq limit $1::text::int for update skip locked) d
         order by d.seq limit $1::text::int),
       gone as (
         delete from ${schema}.delivery d using found where d.id = found.id and d.handler = 0 returning d.*),
@@ -38,7 +38,7 @@ export function adoptStatements(schema: string): AdoptStatements {
           ${columnsOf('g', state)}, ${columnsOf('g', columns)}
         from gone g join (
           select type, handler, is_pinned, row_number() over (partition by type order by handler) - 1 as place
-          from ${schema}.subscription) s on s.type = g.type
+          from ${schema}.subscription) s on s.type = coalesce(g.taken_as, g.type)
         left join ${schema}.lane l on l.handler = s.handler
           and l.generation is not distinct from (case when s.is_pinned then g.generation end))
       select count(*)::int from gone`,

@@ -1,8 +1,10 @@
 import type { Effects } from '../../kernel/effects.ts';
 import type { RelaySession } from '../../relay/relay-store.ts';
 import type { Driver, Link } from '../driver/driver.ts';
+import { receiveAct } from '../receive.ts';
 import { checkStart } from './check-start.ts';
 import { commitAct } from './commit.ts';
+import { mirrorActs } from './mirror.ts';
 import { leaseActs } from './lease.ts';
 import { readActs } from './read.ts';
 import { registerAct } from './register.ts';
@@ -28,7 +30,7 @@ const DEFAULT_LEASE_MS = 10_000;
 
 /**
  * Opens a worker's conversation with PostgreSQL. Connections of its own: heartbeat, reader, settling (two, the second when it is
- * needed), housekeeping (only where that is done), LISTEN.
+ * needed), housekeeping (only where that is done), receiving (only where that is done), LISTEN.
  */
 export async function openSession<Tx>(parts: SessionParts<Tx>): Promise<RelaySession<Tx>> {
   const { schema, channel, driver, effects } = parts;
@@ -36,7 +38,8 @@ export async function openSession<Tx>(parts: SessionParts<Tx>): Promise<RelaySes
   const read = driver.link();
   const settle: [Link, Link] = [driver.link(), driver.link()];
   const house = driver.link();
-  const links = [beat, read, ...settle, house];
+  const inbound = driver.link();
+  const links = [beat, read, ...settle, house, inbound];
   const listeners = new Set<WakeListener>();
   const close = async (): Promise<void> => {
     await Promise.all([...[...listeners].map((listener) => listener.close()), ...links.map((link) => link.close())]);
@@ -64,6 +67,8 @@ export async function openSession<Tx>(parts: SessionParts<Tx>): Promise<RelaySes
       listeners.add(listener);
       return listener.start();
     },
+    ...mirrorActs(inbound, schema),
+    receive: receiveAct(inbound, schema, channel),
     tidy: tidyAct(house, schema, effects),
     close,
   };

@@ -23,7 +23,7 @@ export function tidyAct(link: Link, schema: string, effects: Effects): (keep: Ke
   let last: { readonly report: HouseReport; readonly goodUntilMs: number } | undefined;
   return async ({ historyMs, maxPending }) => {
     await deleteExpired(link, schema, 'dedup', 'key');
-    await deleteExpired(link, schema, 'inbox', 'source_id');
+    await deleteExpired(link, schema, 'inbox', 'ctid');
     await turnRing(link, schema, historyMs);
     await link.transaction(async (query) => {
       await query(`select ${registryLock(schema)}::text`, []);

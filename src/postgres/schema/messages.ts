@@ -42,6 +42,8 @@ export const SEQ_STEP = 64;
  *   holds    later messages of its key wait behind it
  *   starts   how often it was started by a process that died, as far as that was marked
  *   cycle    raised by each replay · rerun: raised when a handler that had succeeded is run again on purpose
+ *   taken_as what it waits to be taken as while no handler is known, where that is not its type
+ *   mirrored the last cycle of whose end a copy was made elsewhere
  * due_at is set in state 1 alone, failed_at in state 2 alone, and nothing holds in state 0. One constraint says it all: PostgreSQL
  * prepares each of them anew for every statement, five cost a send 15 µs.
  */
@@ -67,6 +69,8 @@ export function messageTables(schema: string): readonly string[] {
     first_failed_at timestamptz,
     failed_at timestamptz,
     failure_history jsonb not null default '[]',
+    taken_as text,
+    mirrored int not null default -1,
     primary key (id, handler),
     check (case state when 0 then due_at is null and failed_at is null and not holds
       when 1 then due_at is not null and failed_at is null
@@ -77,8 +81,9 @@ export function messageTables(schema: string): readonly string[] {
     `create index delivery_due on ${schema}.delivery (unit, due_at) where state = 1`,
     `create index delivery_holds on ${schema}.delivery (unit, key) where holds`,
     `create index delivery_failed on ${schema}.delivery (failed_at) where state = 2`,
-    // What waits for a handler to become known, by type. Empty as a rule.
-    `create index delivery_unknown on ${schema}.delivery (type, seq) where handler = 0`,
+    `create index delivery_unmirrored on ${schema}.delivery (unit) where state = 2 and mirrored < cycle`,
+    // What waits for a handler to become known. Empty as a rule.
+    `create index delivery_unknown on ${schema}.delivery (coalesce(taken_as, type), seq) where handler = 0`,
     ...keptTables(schema),
   ];
 }
@@ -111,14 +116,17 @@ function keptTables(schema: string): readonly string[] {
     // Explicit idempotency keys only: a message without one is told apart by its id, and nothing is compared.
     `create table ${schema}.dedup (key text primary key, id uuid not null, expires_at timestamptz not null)`,
     `create index dedup_expiry on ${schema}.dedup (expires_at)`,
-    // Messages that came from elsewhere, by where they came from: kafka:topic@partition@offset, amqp:exchange@routingKey@id.
+    // Messages that came from elsewhere, by who received them: two services on one database get their own copies. source_id is where
+    // it was found first: kafka:topic@partition@offset, amqp:exchange@routingKey@id.
     `create table ${schema}.inbox (
-    source_id text primary key,
+    taken_as text not null,
     id uuid not null,
+    source_id text not null,
     first_at timestamptz not null default clock_timestamp(),
     last_at timestamptz not null default clock_timestamp(),
     times int not null default 1,
-    expires_at timestamptz not null)`,
+    expires_at timestamptz not null,
+    primary key (id, taken_as))`,
     `create index inbox_expiry on ${schema}.inbox (expires_at)`,
   ];
 }

@@ -42,7 +42,7 @@ export function handler(
 
 /** Throws when a promise is not kept. */
 export function must(isKept: boolean, promise: string): void {
-  if (!isKept) throw new Error(`the store does not keep this: ${promise}`);
+  if (!isKept) throw new Error(`this is not kept: ${promise}`);
 }
 
 /** Throws unless both are equal as JSON. */

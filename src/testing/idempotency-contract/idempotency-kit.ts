@@ -80,7 +80,7 @@ export class IdempotencyKit {
 
   async mustFind(claim: Claim): Promise<IdempotencyRecord> {
     const found = await this.store.find(claim.id);
-    if (found === undefined) throw new Error('the store does not keep this: the record is found');
+    if (found === undefined) throw new Error('this is not kept: the record is found');
     return found;
   }
 

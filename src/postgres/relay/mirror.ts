@@ -1,0 +1,30 @@
+import type { DeadLetter, DeliveryError, RelaySession } from '../../relay/relay-store.ts';
+import type { Link } from '../driver/driver.ts';
+import { decodeDelivery, deliveryColumns } from './delivery-row.ts';
+import { numberList } from './number-list.ts';
+
+/** Finding dead letters of which no copy was made in this cycle, and noting that there is one. */
+export function mirrorActs(link: Link, schema: string): Pick<RelaySession<never>, 'unmirrored' | 'mirrored'> {
+  const find = `select d.* from unnest($1::text::int[]) as u (unit) cross join lateral (
+      select d.error::text, (date_part('epoch', d.failed_at) * 1000)::bigint, ${deliveryColumns('always')}
+      from ${schema}.delivery d where d.unit = u.unit and d.state = 2 and d.mirrored < d.cycle
+      order by d.unit limit $2::text::int) d limit $2::text::int`;
+  // A replay since then began another cycle, and its end is another dead letter.
+  const note = `update ${schema}.delivery d set mirrored = x.cycle
+    from json_to_recordset($1::text::json) as x (unit int, seq bigint, cycle int)
+    where d.unit = x.unit and d.state = 2 and d.seq = x.seq and d.cycle = x.cycle`;
+  return {
+    unmirrored: async (units, limit) => {
+      const rows = await link.query(find, [numberList(units), limit]);
+      return rows.map((row): DeadLetter => ({
+        delivery: decodeDelivery(row, 2, 'ready'),
+        error: JSON.parse((row[0] as string | null) ?? '{}') as DeliveryError,
+        failedAtMs: Number(row[1]),
+      }));
+    },
+    mirrored: async (deliveries) => {
+      const rows = deliveries.map(({ unit, seq, cycle }) => ({ unit, seq, cycle }));
+      await link.query(note, [JSON.stringify(rows)]);
+    },
+  };
+}

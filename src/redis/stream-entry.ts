@@ -1,0 +1,51 @@
+import type { InboundMessage, WireMessage } from '../transport/broker.ts';
+
+const ATTRIBUTE = 'ce_';
+const KEY = 'key';
+const DATA = 'data';
+const DATA_BASE64 = 'data_base64';
+
+/**
+ * A message as the fields of a stream entry, all of them text: attributes of CloudEvents with `ce_` before them, `key`, the headers,
+ * and the body as `data`, or as `data_base64` where it is no text.
+ */
+export function toFields({ key, attributes, headers, body }: WireMessage): readonly string[] {
+  const fields: string[] = [];
+  for (const [name, value] of Object.entries(headers)) fields.push(isReserved(name) ? `h_${name}` : name, value);
+  for (const [name, value] of Object.entries(attributes)) fields.push(ATTRIBUTE + name, value);
+  if (key !== undefined) fields.push(KEY, key);
+  const text = textOf(body);
+  if (text === undefined) fields.push(DATA_BASE64, Buffer.from(body).toString('base64'));
+  else fields.push(DATA, text);
+  return fields;
+}
+
+/** What an entry means. Fields we did not write are headers. */
+export function fromFields(sourceId: string, fields: readonly string[]): InboundMessage {
+  const attributes: Record<string, string> = {};
+  const headers: Record<string, string> = {};
+  let key: string | undefined;
+  let body: Uint8Array = new Uint8Array();
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [name = '', value = ''] = [fields[at], fields[at + 1]];
+    if (name.startsWith(ATTRIBUTE)) attributes[name.slice(ATTRIBUTE.length)] = value;
+    else if (name === KEY) key = value;
+    else if (name === DATA) body = Buffer.from(value);
+    else if (name === DATA_BASE64) body = Buffer.from(value, 'base64');
+    else headers[name.startsWith('h_') ? name.slice(2) : name] = value;
+  }
+  return { sourceId, key, attributes, headers, body };
+}
+
+function isReserved(name: string): boolean {
+  return name.startsWith(ATTRIBUTE) || name.startsWith('h_') || [KEY, DATA, DATA_BASE64].includes(name);
+}
+
+/** The text of the bytes; nothing where they are none. */
+function textOf(body: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,223 @@
+import type { Effects } from '../kernel/effects.ts';
+import { createSleep } from '../kernel/sleep.ts';
+import { systemEffects } from '../system/effects.ts';
+import { newId } from '../system/new-id.ts';
+import type { ConsumeRequest, Consumption, InboundMessage } from '../transport/broker.ts';
+import { within } from '../transport/within.ts';
+import type { OwnConnection } from './redis-commands.ts';
+import { fromFields } from './stream-entry.ts';
+import { trimStream } from './trim-stream.ts';
+
+/** What a reader works with. */
+export interface StreamReaderOptions {
+  readonly request: ConsumeRequest;
+  readonly streams: readonly string[];
+  /** Entries that all groups have acknowledged are taken away when they are this old. */
+  readonly keepMs: number;
+}
+
+const AT_ONCE = 500;
+/** How long one that is silent stays the reader of its streams. */
+const HOLD_MS = 10_000;
+const RENEW_MS = 3_000;
+const LOOK_MS = 250;
+const BLOCK_MS = 1_000;
+const TRIM_EVERY_MS = 60_000;
+
+// Who reads a stream for a group. Taken when it is free, and held by a sign of life.
+const HOLD = `local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1`;
+const LEAVE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0`;
+
+interface Found {
+  readonly stream: string;
+  readonly id: string;
+  readonly message: InboundMessage;
+}
+
+/**
+ * Reads streams for a group. Of the readers of a group one at a time has a stream, so that the order holds; it first takes what others
+ * had in their hands. One that was silent for too long may still store what it had read: that was stored already, and counts once.
+ */
+export class StreamReader implements Consumption {
+  readonly #reading: OwnConnection;
+  readonly #acting: OwnConnection;
+  readonly #options: StreamReaderOptions;
+  readonly #id = newId();
+  readonly #effects: Effects = systemEffects;
+  readonly #stopped = new AbortController();
+  /** Streams it holds, and whether it has taken what others left. */
+  readonly #held = new Map<string, { isClaimed: boolean }>();
+  #running: Promise<void> | undefined;
+  #renewed: Promise<void> = Promise.resolve();
+  #trimmedMs = Number.NEGATIVE_INFINITY;
+
+  /** `reading` is for commands that wait for entries, `acting` for all others. Both are closed with it. */
+  constructor(reading: OwnConnection, acting: OwnConnection, options: StreamReaderOptions) {
+    this.#reading = reading;
+    this.#acting = acting;
+    this.#options = options;
+  }
+
+  /** Makes sure that the group is there, from the first entry on, and begins to read. */
+  async start(): Promise<void> {
+    const { streams, request } = this.#options;
+    for (const stream of streams) {
+      await this.#act('XGROUP', 'CREATE', stream, request.group, '0', 'MKSTREAM').catch((error: unknown) => {
+        if (!String(error).includes('BUSYGROUP')) throw error;
+      });
+    }
+    this.#running = this.#run();
+  }
+
+  /** Nobody waits for it to be silent: the next reader may begin at once. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    this.#reading.close();
+    await this.#running;
+    await this.#renewed;
+    await Promise.all([...this.#held.keys()].map((stream) => this.#leave(stream)));
+    this.#held.clear();
+    this.#acting.close();
+  }
+
+  async #run(): Promise<void> {
+    this.#renewed = this.#renew();
+    const sleep = createSleep(this.#effects);
+    const { signal } = this.#stopped;
+    try {
+      while (!signal.aborted) {
+        await this.#holdMore();
+        const found = await this.#next();
+        if (found.length > 0) await this.#hand(found);
+        else if (this.#held.size === 0) await sleep(LOOK_MS, signal);
+        if (this.#held.size > 0) await this.#trim();
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#stopped.abort();
+      this.#options.request.onLost(error);
+    }
+  }
+
+  /** Takes streams that nobody reads. */
+  async #holdMore(): Promise<void> {
+    for (const stream of this.#options.streams) {
+      if (!this.#held.has(stream) && (await this.#hold(stream))) this.#held.set(stream, { isClaimed: false });
+    }
+  }
+
+  /** What others had in their hands comes first: it is older. */
+  async #next(): Promise<readonly Found[]> {
+    const { group } = this.#options.request;
+    for (const [stream, state] of this.#held) {
+      if (state.isClaimed) continue;
+      const [next, entries] = (await this.#act(
+        'XAUTOCLAIM',
+        stream,
+        group,
+        this.#id,
+        '0',
+        '0-0',
+        'COUNT',
+        String(AT_ONCE),
+      )) as [string, Entries];
+      const found = foundOf(stream, entries);
+      if (String(next) === '0-0') state.isClaimed = true;
+      if (found.length > 0) return found;
+    }
+    const streams = [...this.#held.keys()];
+    if (streams.length === 0) return [];
+    const answer = await within(
+      this.#effects,
+      this.#reading.run(
+        ...['XREADGROUP', 'GROUP', group, this.#id, 'COUNT', String(AT_ONCE), 'BLOCK', String(BLOCK_MS)],
+        ...['STREAMS', ...streams, ...streams.map(() => '>')],
+      ),
+    );
+    return streamsOf(answer).flatMap(([stream, entries]) => foundOf(stream, entries));
+  }
+
+  async #hand(found: readonly Found[]): Promise<void> {
+    const { request } = this.#options;
+    await request.onBatch(found.map(({ message }) => message));
+    const byStream = new Map<string, string[]>();
+    for (const { stream, id } of found) byStream.set(stream, [...(byStream.get(stream) ?? []), id]);
+    for (const [stream, ids] of byStream) await this.#act('XACK', stream, request.group, ...ids);
+  }
+
+  async #trim(): Promise<void> {
+    const nowMs = this.#effects.monoMs();
+    if (nowMs - this.#trimmedMs < TRIM_EVERY_MS) return;
+    this.#trimmedMs = nowMs;
+    for (const stream of this.#held.keys())
+      await trimStream((...args) => this.#act(...args), stream, this.#options.keepMs);
+  }
+
+  /** Says every few seconds that it lives, also while a batch takes its time. */
+  async #renew(): Promise<void> {
+    const sleep = createSleep(this.#effects);
+    const { signal } = this.#stopped;
+    try {
+      for (;;) {
+        await sleep(RENEW_MS, signal);
+        for (const stream of this.#held.keys()) if (!(await this.#hold(stream))) this.#held.delete(stream);
+      }
+    } catch {
+      // It was stopped, or Redis is away: then reading fails too, and says so.
+    }
+  }
+
+  async #hold(stream: string): Promise<boolean> {
+    return Number(await this.#act('EVAL', HOLD, '1', this.#lockOf(stream), this.#id, String(HOLD_MS))) === 1;
+  }
+
+  async #leave(stream: string): Promise<void> {
+    await this.#act('EVAL', LEAVE, '1', this.#lockOf(stream), this.#id).catch(() => undefined);
+    const { group } = this.#options.request;
+    // A name that has nothing in its hands: it would only make the list of consumers longer.
+    const pending = await this.#act('XPENDING', stream, group, '-', '+', '1', this.#id).catch(() => [0]);
+    if (Array.isArray(pending) && pending.length === 0)
+      await this.#act('XGROUP', 'DELCONSUMER', stream, group, this.#id).catch(() => undefined);
+  }
+
+  /** In the slot of its stream, where there is a cluster. */
+  #lockOf(stream: string): string {
+    return `${stream.includes('{') ? stream : `{${stream}}`}:reader:${this.#options.request.group}`;
+  }
+
+  #act(...args: readonly string[]): Promise<unknown> {
+    return within(this.#effects, this.#acting.run(...args));
+  }
+}
+
+type Entries = readonly (readonly [id: string, fields: readonly string[]] | null)[];
+
+/** An entry that was taken away while it was in somebody's hand has no fields any more. */
+function foundOf(stream: string, entries: Entries): readonly Found[] {
+  return entries.flatMap((entry) => {
+    if (!entry?.[1]) return [];
+    const [id, fields] = entry;
+    return [{ stream, id: String(id), message: fromFields(`redis:${stream}@${id}`, flat(fields)) }];
+  });
+}
+
+/** RESP2 gives a list of pairs; of RESP3's map clients make a map, an object, or a list of names and values in turns. */
+function streamsOf(answer: unknown): readonly (readonly [stream: string, entries: Entries])[] {
+  if (answer === null || answer === undefined) return [];
+  if (Array.isArray(answer)) {
+    if (Array.isArray(answer[0])) return answer as [string, Entries][];
+    return answer.flatMap((name, at) => (at % 2 === 0 ? [[String(name), answer[at + 1] as Entries] as const] : []));
+  }
+  const pairs = answer instanceof Map ? [...answer.entries()] : Object.entries(answer as object);
+  return pairs as [string, Entries][];
+}
+
+function flat(fields: unknown): readonly string[] {
+  if (Array.isArray(fields)) return fields.map(String);
+  const pairs = fields instanceof Map ? [...fields.entries()] : Object.entries(fields as object);
+  return pairs.flat().map(String);
+}

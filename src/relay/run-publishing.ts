@@ -1,0 +1,75 @@
+import type { OutboundItem, PublishingHandler } from './handler.ts';
+import { fetchPayload, failureOf, type RunnerHost, tellStarted } from './run-handler.ts';
+import { runWrapped } from './run-wrapper.ts';
+import type { Run } from './run.ts';
+
+/** Wide enough for the largest epoch and for what one process can publish in its life. */
+const DIGITS = 16;
+
+/**
+ * Hands deliveries on together. Each ends by itself: what is out is done, also where its neighbour failed. What comes after a failed
+ * one of its key goes back in line.
+ */
+export async function runPublishing<Tx>(
+  host: RunnerHost<Tx>,
+  handler: PublishingHandler,
+  runs: readonly Run<Tx>[],
+): Promise<void> {
+  const ready: { readonly run: Run<Tx>; readonly item: OutboundItem }[] = [];
+  const stuckKeys = new Set<string>();
+  const end = (run: Run<Tx>, error: unknown): void => {
+    if (run.key !== undefined) stuckKeys.add(run.key);
+    host.end(run, failureOf(run, error));
+  };
+  for (const run of runs) {
+    tellStarted(host, run);
+    if (run.key !== undefined && stuckKeys.has(run.key)) {
+      host.end(run, { kind: 'interrupted' });
+      continue;
+    }
+    try {
+      const payload = run.delivery.payload ?? (await fetchPayload(host, run));
+      ready.push({
+        run,
+        item: { delivery: run.delivery, payload, sequence: host.nextSequence(run), signal: run.signal },
+      });
+    } catch (error) {
+      end(run, error);
+    }
+  }
+  if (ready.length === 0) return;
+  try {
+    const outcomes = await publishWrapped(host, handler, ready);
+    for (const [place, { run }] of ready.entries()) {
+      const outcome = outcomes[place];
+      if (outcome?.kind === 'published') host.end(run, { kind: 'done' });
+      else if (outcome?.kind === 'failed') host.end(run, failureOf(run, outcome.error));
+      else host.end(run, { kind: 'interrupted' });
+    }
+  } catch (error) {
+    for (const { run } of ready) host.end(run, failureOf(run, error));
+  }
+}
+
+/** Text that grows with every call under an epoch and from one epoch to the next. */
+export function sequenceText(epoch: number, count: number): string {
+  return String(epoch).padStart(DIGITS, '0') + String(count).padStart(DIGITS, '0');
+}
+
+async function publishWrapped<Tx>(
+  { wrapRun }: RunnerHost<Tx>,
+  { publish }: PublishingHandler,
+  ready: readonly { readonly run: Run<Tx>; readonly item: OutboundItem }[],
+): ReturnType<PublishingHandler['publish']> {
+  const items = ready.map(({ item }) => item);
+  if (!wrapRun) return publish(items);
+  let outcomes: Awaited<ReturnType<typeof publish>> = [];
+  const innermost = async (): Promise<unknown> => (outcomes = await publish(items));
+  await ready.reduceRight(
+    (inner, { run }) =>
+      () =>
+        runWrapped(wrapRun, run, inner),
+    innermost,
+  )();
+  return outcomes;
+}

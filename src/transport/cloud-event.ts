@@ -1,0 +1,198 @@
+import { createHash } from 'node:crypto';
+import { HoldfastError } from '../kernel/error.ts';
+import type { ForeignMessage } from '../outbox/outbox-store.ts';
+import type { OutboundItem } from '../relay/handler.ts';
+import type { DeadLetter } from '../relay/relay-store.ts';
+import type { Decode, InboundMessage, OutboundMessage } from './broker.ts';
+
+const JSON_TYPE = 'application/json';
+const STRUCTURED = 'application/cloudevents';
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const TRACE_HEADERS = new Set(['traceparent', 'tracestate']);
+/** Of those we know; others become headers of the message. */
+const ATTRIBUTES = new Set([
+  'specversion',
+  'id',
+  'source',
+  'type',
+  'time',
+  'datacontenttype',
+  'partitionkey',
+  'sequence',
+  'idempotencykey',
+  'correlationid',
+  'causationid',
+  'target',
+  'generation',
+  'aggregatetype',
+  'aggregateid',
+]);
+
+/** A message as CloudEvents 1.0 in binary mode: the envelope as attributes, the payload as the body, as it is. */
+export function toWire({ delivery, payload, sequence }: OutboundItem): OutboundMessage {
+  const { id, type, key, source, target, generation, correlationId, causationId, aggregateType, aggregateId } =
+    delivery;
+  const { traceparent, tracestate } = delivery;
+  return {
+    type,
+    key,
+    isDead: false,
+    attributes: present({
+      specversion: '1.0',
+      id,
+      source,
+      type,
+      time: new Date(delivery.createdAtMs).toISOString(),
+      datacontenttype: JSON_TYPE,
+      partitionkey: key,
+      sequence,
+      idempotencykey: delivery.idempotencyKey === id ? undefined : delivery.idempotencyKey,
+      correlationid: correlationId === id ? undefined : correlationId,
+      causationid: causationId,
+      target,
+      generation: generation?.toString(),
+      aggregatetype: aggregateType,
+      aggregateid: aggregateId,
+    }),
+    headers: present({ ...delivery.headers, traceparent, tracestate }),
+    body: Buffer.from(payload, 'utf8'),
+  };
+}
+
+/** The copy of a dead letter: the message as it was, with the reason in headers that other tools can read. */
+export function toDeadWire({ delivery, error, failedAtMs }: DeadLetter): OutboundMessage {
+  const signal = new AbortController().signal;
+  const wire = toWire({ delivery, payload: delivery.payload ?? 'null', sequence: String(delivery.cycle), signal });
+  const reason = {
+    'dlq-reason': error.code ?? error.name,
+    'dlq-message': error.message,
+    'dlq-attempts': String(delivery.attempts),
+    'dlq-failed-at': new Date(failedAtMs).toISOString(),
+    'dlq-cycle': String(delivery.cycle),
+  };
+  return { ...wire, isDead: true, headers: { ...wire.headers, ...reason } };
+}
+
+/** Who reads, and how. */
+export interface Reading {
+  /** What a message of a type is taken as; nothing: it is none of ours. */
+  readonly takenAs: (type: string) => string | undefined;
+  readonly decode: Decode | undefined;
+}
+
+/**
+ * What a message found at a broker is to us, or nothing when it is none of ours. Throws `MESSAGE_UNREADABLE`.
+ */
+export function fromWire(message: InboundMessage, { takenAs, decode }: Reading): ForeignMessage | undefined {
+  try {
+    return decode ? fromForeign(message, decode, takenAs) : fromCloudEvent(unfolded(message), takenAs);
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    throw new HoldfastError('MESSAGE_UNREADABLE', { sourceId: message.sourceId, problem }, { cause: error });
+  }
+}
+
+function fromForeign(message: InboundMessage, decode: Decode, takenAs: Reading['takenAs']): ForeignMessage | undefined {
+  const decoded = decode(message);
+  const taken = decoded && takenAs(decoded.type);
+  if (!decoded || taken === undefined) return undefined;
+  const source = decoded.source ?? message.attributes['source'] ?? 'unknown';
+  const payload = JSON.stringify(decoded.payload) as string | undefined;
+  if (payload === undefined) throw new TypeError('decode() gave a payload that JSON has no word for');
+  return {
+    ...envelopeOf(message),
+    id: idOf(source, decoded.id ?? message.attributes['id'], message.sourceId),
+    type: decoded.type,
+    takenAs: taken,
+    key: decoded.key ?? message.key,
+    payload,
+    source,
+    headers: decoded.headers ?? message.headers,
+  };
+}
+
+function fromCloudEvent(message: InboundMessage, takenAs: Reading['takenAs']): ForeignMessage | undefined {
+  const { attributes } = message;
+  const { type, source = 'unknown', datacontenttype = JSON_TYPE } = attributes;
+  if (type === undefined) throw new TypeError('it has no type: it is no CloudEvent, tell how to read it with decode');
+  const taken = takenAs(type);
+  if (taken === undefined) return undefined;
+  if (!/^application\/(?:[\w.-]+\+)?json\b/i.test(datacontenttype))
+    throw new TypeError(`its content type is ${datacontenttype}, and not JSON`);
+  const payload = textOf(message.body) || 'null';
+  JSON.parse(payload);
+  return {
+    ...envelopeOf(message),
+    id: idOf(source, attributes['id'], message.sourceId),
+    type,
+    takenAs: taken,
+    key: message.key ?? attributes['partitionkey'],
+    payload,
+    source,
+  };
+}
+
+/** What a message carries whoever wrote it. */
+function envelopeOf({
+  attributes,
+  headers,
+  sourceId,
+}: InboundMessage): Omit<ForeignMessage, 'id' | 'type' | 'takenAs' | 'key' | 'payload' | 'source'> {
+  const generation = Number(attributes['generation']);
+  const extensions = Object.entries(attributes).filter(([name]) => !ATTRIBUTES.has(name));
+  const own = Object.entries(headers).filter(([name]) => !TRACE_HEADERS.has(name));
+  const all = Object.fromEntries([...extensions, ...own]);
+  return {
+    sourceId,
+    idempotencyKey: attributes['idempotencykey'],
+    target: attributes['target'],
+    aggregateType: attributes['aggregatetype'],
+    aggregateId: attributes['aggregateid'],
+    generation: Number.isSafeInteger(generation) && generation >= 0 ? generation : undefined,
+    correlationId: attributes['correlationid'],
+    causationId: attributes['causationid'],
+    traceparent: headers['traceparent'] ?? attributes['traceparent'],
+    tracestate: headers['tracestate'] ?? attributes['tracestate'],
+    headers: Object.keys(all).length > 0 ? all : undefined,
+    deliverAt: undefined,
+    strict: false,
+  };
+}
+
+/** A CloudEvent in structured mode is unfolded: attributes out of its body, the data in their place. */
+function unfolded(message: InboundMessage): InboundMessage {
+  const { attributes, body } = message;
+  if (!attributes['datacontenttype']?.startsWith(STRUCTURED)) return message;
+  const whole: unknown = JSON.parse(textOf(body));
+  if (typeof whole !== 'object' || whole === null || Array.isArray(whole)) throw new TypeError('it is no CloudEvent');
+  const { data, data_base64: encoded, ...rest } = whole as Record<string, unknown>;
+  const inside = Object.entries(rest).map(([name, value]) => [name, String(value)] as const);
+  return {
+    ...message,
+    attributes: { datacontenttype: JSON_TYPE, ...Object.fromEntries(inside) },
+    body: typeof encoded === 'string' ? Buffer.from(encoded, 'base64') : Buffer.from(JSON.stringify(data ?? null)),
+  };
+}
+
+/**
+ * The id of a message: its own where that is a UUID; otherwise one made of its source and what it calls itself, or of where it was
+ * found when it has no name. The same at each arrival.
+ */
+function idOf(source: string, id: string | undefined, sourceId: string): string {
+  if (id !== undefined && UUID.test(id)) return id.toLowerCase();
+  const name = id === undefined ? `found ${sourceId}` : `named ${source} ${id}`;
+  const digest = createHash('sha256').update(name).digest('hex');
+  // Version 8: made by a rule of our own.
+  return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-8${digest.slice(13, 16)}-8${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
+}
+
+/** Bytes that are no text are not made into some: half of them would be lost. */
+function textOf(body: Uint8Array): string {
+  return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(body);
+}
+
+function present(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}

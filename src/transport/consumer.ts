@@ -1,0 +1,147 @@
+import type { Effects } from '../kernel/effects.ts';
+import { HoldfastError, isHoldfastError } from '../kernel/error.ts';
+import { createSleep } from '../kernel/sleep.ts';
+import type { ForeignMessage, SendResult } from '../outbox/outbox-store.ts';
+import type { RelayObserver } from '../relay/relay-event.ts';
+import type { Classifier } from '../retry/failure.ts';
+import { fromWire } from './cloud-event.ts';
+import type { Consumption, InboundMessage, Broker } from './broker.ts';
+import { unreadableMessage } from './unreadable.ts';
+import { within } from './within.ts';
+
+/** What a consumer works with. */
+export interface ConsumerOptions {
+  readonly broker: Broker;
+  readonly service: string;
+  readonly types: readonly string[];
+  /** What a message of a type is taken as; nothing: this service does not take it. */
+  readonly takenAs: (type: string) => string | undefined;
+  readonly receive: (messages: readonly ForeignMessage[]) => Promise<readonly SendResult[]>;
+  /** Tells a message that the database will never take from a database that is away. */
+  readonly classifier: Classifier;
+  readonly effects: Effects;
+  readonly tell: RelayObserver;
+}
+
+const FIRST_WAIT_MS = 100;
+const LONGEST_WAIT_MS = 5_000;
+
+/**
+ * Stores what a broker has, and lets it be acknowledged only then. From there on it is a delivery like any other: order, retries, dead
+ * letters and exactly-once effects are the engine's. While the database is away, or full, nothing is taken from the broker.
+ */
+export class Consumer {
+  readonly #options: ConsumerOptions;
+  readonly #stopped = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor(options: ConsumerOptions) {
+    this.#options = options;
+    this.#running = this.#run();
+  }
+
+  /** May be called twice. */
+  async stop(): Promise<void> {
+    this.#stopped.abort(new HoldfastError('RELAY_STOPPED', { handler: this.#options.broker.name, id: '' }));
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { effects, broker, tell } = this.#options;
+    const sleep = createSleep(effects);
+    const { signal } = this.#stopped;
+    for (let failures = 0; !signal.aborted;) {
+      const beganMs = effects.monoMs();
+      try {
+        await this.#consume(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        // What ran for a while has not failed over and over.
+        failures = effects.monoMs() - beganMs > LONGEST_WAIT_MS ? 1 : failures + 1;
+        tell({ kind: 'transport-failed', transport: broker.name, during: 'consume', error, failures });
+        await sleep(Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS), signal).catch(() => undefined);
+      }
+    }
+  }
+
+  /** Consumes until the connection is lost, or the consumer stops. */
+  async #consume(signal: AbortSignal): Promise<void> {
+    const { broker, service, types, effects } = this.#options;
+    const lost = Promise.withResolvers<never>();
+    lost.promise.catch(() => undefined);
+    const starting = broker.consume({
+      group: service,
+      types,
+      isDead: false,
+      onBatch: (batch) => this.#store(batch),
+      onLost: lost.reject,
+    });
+    let isLate = false;
+    const stopLate = (consumption: Consumption): void => void (isLate && consumption.stop().catch(() => undefined));
+    starting.then(stopLate, () => undefined);
+    const consumption = await within(effects, starting).catch((error: unknown) => {
+      isLate = true;
+      throw error;
+    });
+    const aborted = Promise.withResolvers<void>();
+    signal.addEventListener('abort', () => aborted.resolve(), { once: true });
+    if (signal.aborted) aborted.resolve();
+    try {
+      await Promise.race([lost.promise, aborted.promise]);
+    } finally {
+      await within(effects, consumption.stop()).catch(() => undefined);
+    }
+  }
+
+  async #store(batch: readonly InboundMessage[]): Promise<void> {
+    const { broker, service, takenAs, tell } = this.#options;
+    const messages: ForeignMessage[] = [];
+    for (const inbound of batch) {
+      try {
+        const message = fromWire(inbound, { takenAs, decode: broker.decode });
+        if (message) messages.push(message);
+      } catch (error) {
+        messages.push(unreadableMessage(inbound, broker.name, service, error));
+      }
+    }
+    const byId = new Map(batch.map((inbound) => [inbound.sourceId, inbound]));
+    const results = messages.length === 0 ? [] : await this.#receive(messages, byId);
+    const stored = results.filter(({ kind }) => kind === 'stored').length;
+    tell({
+      kind: 'received',
+      transport: broker.name,
+      stored,
+      duplicates: results.length - stored,
+      ignored: batch.length - messages.length,
+    });
+  }
+
+  /** Tries until it is stored. A message that the database refuses for what it is, is stored as one that cannot be read. */
+  async #receive(
+    messages: readonly ForeignMessage[],
+    found: ReadonlyMap<string, InboundMessage>,
+  ): Promise<readonly SendResult[]> {
+    const { effects, tell, classifier, broker, service, receive } = this.#options;
+    const sleep = createSleep(effects);
+    for (let failures = 1; ; failures++) {
+      this.#stopped.signal.throwIfAborted();
+      try {
+        return await receive(messages);
+      } catch (error) {
+        if (!isHoldfastError(error) && classifier(error).verdict === 'fail') {
+          const half = Math.ceil(messages.length / 2);
+          const [first] = messages;
+          if (messages.length > 1)
+            return [
+              ...(await this.#receive(messages.slice(0, half), found)),
+              ...(await this.#receive(messages.slice(half), found)),
+            ];
+          const inbound = first && found.get(first.sourceId);
+          if (inbound) return this.#receive([unreadableMessage(inbound, broker.name, service, error)], new Map());
+        }
+        tell({ kind: 'store-failed', during: 'receive', error, failures });
+        await sleep(Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS), this.#stopped.signal);
+      }
+    }
+  }
+}

@@ -1,0 +1,14 @@
+export type {
+  Broker,
+  ConsumeRequest,
+  Consumption,
+  Decode,
+  Decoded,
+  InboundMessage,
+  OutboundMessage,
+  PublishResult,
+  WireMessage,
+} from './broker.ts';
+export { transportOf } from './transport-of.ts';
+export type { Receiving, Transport, TransportHandler, TransportHost } from './transport.ts';
+export type { Unreadable } from './unreadable.ts';

@@ -1,0 +1,45 @@
+import type { Effects } from '../kernel/effects.ts';
+import type { ForeignMessage, SendResult } from '../outbox/outbox-store.ts';
+import type { HandlerDefinition } from '../relay/handler.ts';
+import type { RelayObserver } from '../relay/relay-event.ts';
+import type { DeadLetter } from '../relay/relay-store.ts';
+
+/** The service that uses a transport. */
+export interface TransportHost {
+  readonly service: string;
+  readonly effects: Effects;
+  readonly tell: RelayObserver;
+  /** The types that this service takes from the transport. */
+  readonly types: readonly string[];
+  /** Stores messages that came in, each once however often it comes. */
+  readonly receive: (messages: readonly ForeignMessage[]) => Promise<readonly SendResult[]>;
+}
+
+/** A handler of a transport, and what messages for it are taken as. */
+export interface TransportHandler<Tx> {
+  readonly handler: HandlerDefinition<Tx>;
+  readonly takenAs: string;
+}
+
+/** What takes messages in. */
+export interface Receiving {
+  /** May be called twice. */
+  stop(): Promise<void>;
+}
+
+/**
+ * A way for messages to leave a service and to come to it: `redisStreams()`, `rabbitmq()`, `kafka()`, or `transportOf()` with a broker
+ * of your own.
+ */
+export interface Transport {
+  /** Short, lower case: part of the names of its handlers. */
+  readonly name: string;
+  /** `to-<name>` publishes; `from-<name>` keeps what came in and could not be read, and where it runs, messages are taken in. */
+  handlers<Tx>(host: TransportHost): { readonly to: TransportHandler<Tx>; readonly from: TransportHandler<Tx> };
+  /** Makes copies of dead letters where the broker's own tools look for them. Rejects when that cannot be told. */
+  copyDead(host: TransportHost, letters: readonly DeadLetter[]): Promise<void>;
+  /** Begins to take in messages of the types of the host. */
+  receive(host: TransportHost): Receiving;
+  /** Cuts the connections it publishes by. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,147 @@
+import { describe, expect } from 'vitest';
+import { event } from '../../src/index.ts';
+import { localBroker } from '../../src/testing/index.ts';
+import { transportOf } from '../../src/transport/index.ts';
+import { needs } from '../support/needs.ts';
+import { testService } from '../relay/service.ts';
+
+const test = needs('postgres');
+
+const placed = event<{ order: string; n: number }>('order.placed', { key: ({ order }) => order });
+
+describe('a message that goes through a broker', () => {
+  test('reaches the handlers of every service that takes it from there, once, in order, and nobody before [S1.5] [S1.6]', async ({
+    postgres,
+  }) => {
+    const here = await testService(postgres);
+    const broker = localBroker();
+    const transport = transportOf(broker);
+    const seen: string[] = [];
+    const orders = here.another({ service: 'orders', transport });
+    const mail = here.another({ service: 'mail', transport });
+    orders.on(placed, 'book', ({ order, n }, { source }) => void seen.push(`book ${order} ${n} ${source}`));
+    mail.on(placed, 'mail', ({ order, n }, { source }) => void seen.push(`mail ${order} ${n} ${source}`));
+    await here.start({ of: orders });
+    await here.start({ of: mail });
+    await here.inTransaction(async (tx) => {
+      for (const n of [1, 2, 3]) await orders.send(tx, placed, { order: 'a', n });
+    });
+    await expect.poll(() => seen.length).toBe(6);
+    for (const who of ['book', 'mail']) {
+      expect(seen.filter((one) => one.startsWith(who))).toEqual([1, 2, 3].map((n) => `${who} a ${n} orders`));
+    }
+    expect(broker.published('order')).toHaveLength(3);
+  });
+
+  test('and is published twice has one effect: it is told by its id, not by where it is found [S1.6]', async ({
+    postgres,
+  }) => {
+    const here = await testService(postgres);
+    const broker = localBroker();
+    const orders = here.another({ transport: transportOf(broker) });
+    let calls = 0;
+    orders.on(placed, 'book', () => void calls++);
+    await here.start({ of: orders });
+    await here.inTransaction((tx) => orders.send(tx, placed, { order: 'a', n: 1 }));
+    await expect.poll(() => calls).toBe(1);
+    const [message] = broker.published('order');
+    await broker.publish([message as never, message as never]);
+    await expect.poll(() => here.column(`select times from $.inbox`)).toEqual([3]);
+    expect(calls).toBe(1);
+  });
+
+  test('waits where it is while the broker is away, however long, and no attempt is counted [S1.5]', async ({
+    postgres,
+  }) => {
+    const here = await testService(postgres);
+    const broker = localBroker();
+    const orders = here.another({ transport: transportOf(broker) });
+    const seen: number[] = [];
+    orders.on(placed, 'book', ({ n }) => void seen.push(n));
+    broker.isAway = true;
+    await here.start({ of: orders });
+    await here.inTransaction(async (tx) => {
+      for (const n of [1, 2, 3]) await orders.send(tx, placed, { order: 'a', n });
+    });
+    const failures = (): readonly unknown[] =>
+      here.events.filter((one) => one.kind === 'transport-failed' && one.during === 'publish');
+    await expect.poll(() => failures().length).toBeGreaterThan(3);
+    expect(await here.column(`select attempts from $.delivery`)).toEqual([0, 0, 0]);
+    broker.isAway = false;
+    await expect.poll(() => seen).toEqual([1, 2, 3]);
+  });
+
+  test('and cannot be read is a dead letter with all its bytes, and is read when the code can [S0.9]', async ({
+    postgres,
+  }) => {
+    const here = await testService(postgres);
+    const broker = localBroker();
+    const orders = here.another({ transport: transportOf(broker) });
+    const seen: unknown[] = [];
+    orders.on(placed, 'book', (payload) => void seen.push(payload));
+    const relay = await here.start({ of: orders });
+    const body = Buffer.from([0xff, 0xfe, 0x00, 0x01]);
+    const attributes = { type: 'order.placed', id: '7', source: 'elsewhere' };
+    await broker.publish([{ type: 'order.placed', key: 'a', isDead: false, attributes, headers: { note: 'x' }, body }]);
+    const dead = `select payload ->> 'body' from $.delivery where state = 2`;
+    await expect.poll(() => here.column(dead)).toEqual([body.toString('base64')]);
+    expect(await here.column(`select error ->> 'code' from $.delivery`)).toEqual(['MESSAGE_UNREADABLE']);
+    await relay.stop();
+
+    const wiser = localBroker({
+      decode: (message) => ({ type: 'order.placed', payload: [...message.body], key: message.key }),
+    });
+    const mended = here.another({ transport: transportOf(wiser) });
+    mended.on(placed, 'book', (payload) => void seen.push(payload));
+    await here.start({ of: mended });
+    await here.column(
+      `select $.operator_replay(array_agg(id), array_agg(handler), null, 'test', null) from $.delivery`,
+    );
+    await expect.poll(() => seen).toEqual([[0xff, 0xfe, 0x00, 0x01]]);
+  });
+
+  test('may be of a type that goes another way than the others [S1.5]', async ({ postgres }) => {
+    const here = await testService(postgres);
+    const [first, second] = [localBroker({ name: 'first' }), localBroker({ name: 'second' })];
+    const paid = event<number>('invoice.paid');
+    const noted = event<number>('note.taken');
+    const orders = here.another({
+      transport: [
+        { events: ['order.*'], transport: transportOf(first) },
+        { events: [paid], transport: transportOf(second) },
+      ],
+    });
+    const seen: string[] = [];
+    orders.on([placed, paid, noted], 'all', (_, { type }) => void seen.push(type));
+    await here.start({ of: orders });
+    await here.inTransaction(async (tx) => {
+      await orders.send(tx, placed, { order: 'a', n: 1 });
+      await orders.send(tx, paid, 1);
+      await orders.send(tx, noted, 1);
+    });
+    await expect.poll(() => [...seen].sort()).toEqual(['invoice.paid', 'note.taken', 'order.placed']);
+    expect([
+      first.published('order').length,
+      second.published('invoice').length,
+      first.published('note').length,
+    ]).toEqual([1, 1, 0]);
+  });
+
+  test('of a type nobody here takes is left alone, and others are handled [S1.5]', async ({ postgres }) => {
+    const here = await testService(postgres);
+    const broker = localBroker();
+    const orders = here.another({ transport: transportOf(broker) });
+    const shipped = event<number>('order.shipped');
+    const seen: string[] = [];
+    orders.on(placed, 'book', (_, { type }) => void seen.push(type));
+    await here.start({ of: orders });
+    await here.inTransaction(async (tx) => {
+      await orders.send(tx, shipped, 1);
+      await orders.send(tx, placed, { order: 'a', n: 1 });
+    });
+    await expect.poll(() => seen).toEqual(['order.placed']);
+    expect(await here.column(`select type from $.inbox join $.delivered using (id) where handler <> 0`)).not.toContain(
+      'order.shipped',
+    );
+  });
+});
