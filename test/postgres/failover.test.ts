@@ -124,7 +124,7 @@ test('a connection of the pool that has fallen silent holds up a message for sec
   way.fallSilent();
   const direct = await connect(server);
   await direct.query('begin');
-  await hf.send(direct as never, placed, 1);
+  await hf.send(direct, placed, 1);
   await direct.query('commit');
   const done = async (): Promise<unknown[]> => (await direct.query(`select attempts from ${schema}.delivered`)).rows;
   await expect.poll(done).toEqual([{ attempts: 1 }]);
@@ -152,7 +152,7 @@ test('a handler that holds the whole pool while it commits is given up, and othe
   onTestFinished(() => relay.stop({ drainMs: 50 }));
   const direct = await connect(server);
   await direct.query('begin');
-  await hf.send(direct as never, placed, 1);
+  await hf.send(direct, placed, 1);
   await direct.query('commit');
   const done = async (): Promise<unknown[]> =>
     (await direct.query(`select handler::int from ${schema}.delivered`)).rows;
