@@ -11,7 +11,7 @@ import { idempotent as onExpress } from 'holdfast/express';
 import { idempotent as onFastify } from 'holdfast/fastify';
 import { idempotency } from 'holdfast/idempotency';
 import { redisIdempotency } from 'holdfast/redis';
-import { Redis } from 'ioredis';
+import { createClient } from 'redis';
 
 /** What guards the route. */
 export type Guard = 'none' | 'holdfast' | '@node-idempotency/core' | 'express-idempotency';
@@ -19,8 +19,9 @@ export type Guard = 'none' | 'holdfast' | '@node-idempotency/core' | 'express-id
 const [, , framework, guard, redisUrl = ''] = process.argv;
 const REPLY = { id: 'ord_1', items: ['pen', 'cup'], total: 17.5, currency: 'EUR' };
 
-function ours(): ReturnType<typeof idempotency> {
-  return idempotency({ service: 'bench', store: redisIdempotency({ client: new Redis(redisUrl) }) });
+async function ours(): Promise<ReturnType<typeof idempotency>> {
+  const client = await createClient({ url: redisUrl }).connect();
+  return idempotency({ service: 'bench', store: redisIdempotency({ client }) });
 }
 
 async function theirs(): Promise<Idempotency> {
@@ -44,7 +45,7 @@ function handler(_request: Request, response: Response): void {
 async function serveExpress(): Promise<number> {
   const app = express();
   app.disable('x-powered-by').disable('etag').use(express.json());
-  if (guard === 'holdfast') app.post('/orders', onExpress(ours(), { person: 'anyone' }), handler);
+  if (guard === 'holdfast') app.post('/orders', onExpress(await ours(), { person: 'anyone' }), handler);
   else if (guard === 'express-idempotency') {
     app.post('/orders', expressIdempotency(), (request: Request, response: Response) => {
       if (!getSharedIdempotencyService().isHit(request)) handler(request, response);
@@ -81,7 +82,7 @@ async function serveFastify(): Promise<number> {
       return REPLY;
     });
   } else {
-    const hooks = guard === 'holdfast' ? { preHandler: onFastify(ours(), { person: 'anyone' }) } : {};
+    const hooks = guard === 'holdfast' ? { preHandler: onFastify(await ours(), { person: 'anyone' }) } : {};
     app.post('/orders', hooks, async (_request, reply) => {
       reply.code(201);
       return REPLY;

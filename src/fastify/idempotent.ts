@@ -68,5 +68,12 @@ function restoring<Tx>(reply: FastifyReplyLike, run: RouteRun<Tx, void>): RouteR
       throw error;
     }
   };
-  return { ...run, commit };
+  return {
+    number: run.number,
+    get signal() {
+      return run.signal;
+    },
+    childKey: (step) => run.childKey(step),
+    commit,
+  };
 }

@@ -24,6 +24,8 @@ export class GuardedResponse<Tx> {
   readonly #end: NodeResponse['end'];
   readonly #isHeadSent: () => boolean;
   #chunks: Buffer[] = [];
+  /** The whole body as it was given, where that was one text: Node sends it in one go with the head. */
+  #text: { readonly text: string; readonly encoding: BufferEncoding } | undefined;
   #size = 0;
   #isHolding = false;
   #isPassing = false;
@@ -37,8 +39,8 @@ export class GuardedResponse<Tx> {
     this.#write = this.#passing(res.write.bind(res));
     this.#end = this.#passing(res.end.bind(res));
     const sendHead = res.writeHead.bind(res);
-    this.#isHeadSent = getterOf(res, 'headersSent');
-    const isEnded = getterOf(res, 'writableEnded');
+    const before = gettersOf(res);
+    this.#isHeadSent = () => before.headersSent.call(res);
     res.setHeader(...run.header);
     res.writeHead = (status, ...rest) => {
       // Node sends the head through this function too, when it is about to send the body.
@@ -51,10 +53,8 @@ export class GuardedResponse<Tx> {
       this.#onEndCall(args);
       return res;
     };
-    Object.defineProperties(res, {
-      headersSent: { configurable: true, get: () => this.#hasEnded || this.#isHeadSent() },
-      writableEnded: { configurable: true, get: () => this.#hasEnded || isEnded() },
-    });
+    guards.set(res, { hasEnded: () => this.#hasEnded, before });
+    Object.defineProperties(res, COVERS);
   }
 
   /** The run as a handler sees it. */
@@ -62,7 +62,10 @@ export class GuardedResponse<Tx> {
     const run = this.#run;
     return {
       number: run.number,
-      signal: run.signal,
+      // Made only if somebody looks at it.
+      get signal() {
+        return run.signal;
+      },
       childKey: (step) => run.childKey(step),
       commit: async (work) => this.#commit(work),
     };
@@ -121,6 +124,8 @@ export class GuardedResponse<Tx> {
     const isInPieces = this.#isHeadSent();
     const had = this.#chunks.length;
     if (typeof chunk !== 'function' && chunk !== undefined && chunk !== null) this.#take(chunk, encoding);
+    if (typeof chunk === 'string' && had === 0 && !isInPieces)
+      this.#text = { text: chunk, encoding: encodingOf(encoding) };
     if (this.#isHolding) return this.#onEnd?.();
     const last = isInPieces ? this.#chunks.slice(had) : undefined;
     void this.#finish(readHead(this.#res), last);
@@ -136,6 +141,7 @@ export class GuardedResponse<Tx> {
     }
     if (last !== undefined) return void this.#end(Buffer.concat(last), ...this.#afterEnd);
     if (instead === undefined) return this.#send(head);
+    this.#text = undefined;
     this.#chunks = instead.body === undefined ? [] : [Buffer.from(instead.body)];
     const headers = instead.headers.map(([name, value]) => [name, value] as const);
     this.#send({ status: instead.status, message: '', headers });
@@ -146,21 +152,25 @@ export class GuardedResponse<Tx> {
     const done = (): void => {
       for (const callback of this.#afterEnd) callback();
     };
-    if (this.#chunks.length === 0) this.#end(done);
-    else this.#end(Buffer.concat(this.#chunks), done);
+    if (this.#text) this.#end(this.#text.text, this.#text.encoding, done);
+    else if (this.#chunks.length === 0) this.#end(done);
+    else this.#end(this.#joined(), done);
   }
 
   #captured(head: ResponseHead): CapturedReply {
     const isTooLarge = this.#size > this.#run.maxReplyBytes;
-    const body = isTooLarge ? 'too-large' : this.#chunks.length === 0 ? undefined : Buffer.concat(this.#chunks);
+    const body = isTooLarge ? 'too-large' : this.#chunks.length === 0 ? undefined : this.#joined();
     return { status: head.status, headers: headLines(head), body };
+  }
+
+  #joined(): Buffer {
+    const [first, ...more] = this.#chunks;
+    return first && more.length === 0 ? first : Buffer.concat(this.#chunks);
   }
 
   #take(chunk: unknown, encoding: unknown): void {
     const bytes =
-      typeof chunk === 'string'
-        ? Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
-        : Buffer.from(chunk as Uint8Array);
+      typeof chunk === 'string' ? Buffer.from(chunk, encodingOf(encoding)) : Buffer.from(chunk as Uint8Array);
     this.#size += bytes.length;
     // What has gone out and is too large to be kept need not be remembered.
     if (this.#isHeadSent() && this.#size > this.#run.maxReplyBytes) this.#chunks.length = 0;
@@ -169,6 +179,7 @@ export class GuardedResponse<Tx> {
 
   #forget(): void {
     this.#chunks = [];
+    this.#text = undefined;
     this.#size = 0;
     this.#isHolding = false;
     this.#hasEnded = false;
@@ -189,11 +200,57 @@ async function endedInTime(ended: Promise<void>): Promise<void> {
   late.abort();
 }
 
-/** Reads a property as it was before it was covered. */
-function getterOf(target: object, name: string): () => boolean {
+type Getter = (this: object) => boolean;
+type Getters = Readonly<Record<'headersSent' | 'writableEnded', Getter>>;
+
+const guards = new WeakMap<object, { readonly hasEnded: () => boolean; readonly before: Getters }>();
+
+// The same functions for every response: with functions of its own each would be an object of another shape to the engine.
+const COVERS: PropertyDescriptorMap = {
+  headersSent: { configurable: true, get: covered('headersSent') },
+  writableEnded: { configurable: true, get: covered('writableEnded') },
+};
+
+function covered(name: keyof Getters): Getter {
+  return function read() {
+    const guard = guards.get(this);
+    return guard !== undefined && (guard.hasEnded() || guard.before[name].call(this));
+  };
+}
+
+const known = new WeakMap<object, Getters>();
+
+function encodingOf(given: unknown): BufferEncoding {
+  return typeof given === 'string' ? (given as BufferEncoding) : 'utf8';
+}
+
+/** Properties as they were before they were covered. Frameworks and other guards may have covered them on the response itself. */
+function gettersOf(res: object): Getters {
+  const outer = guards.get(res);
+  if (outer) {
+    const asked =
+      (name: keyof Getters): Getter =>
+      () =>
+        outer.hasEnded() || outer.before[name].call(res);
+    return { headersSent: asked('headersSent'), writableEnded: asked('writableEnded') };
+  }
+  const isOwn = Object.hasOwn(res, 'headersSent') || Object.hasOwn(res, 'writableEnded');
+  const kind = Object.getPrototypeOf(res) as object;
+  const seen = isOwn ? undefined : known.get(kind);
+  if (seen) return seen;
+  const found = { headersSent: getterOf(res, 'headersSent'), writableEnded: getterOf(res, 'writableEnded') };
+  if (!isOwn) known.set(kind, found);
+  return found;
+}
+
+function getterOf(target: object, name: string): Getter {
   for (let at: object | null = target; at !== null; at = Object.getPrototypeOf(at) as object | null) {
     const found = Object.getOwnPropertyDescriptor(at, name);
-    if (found?.get !== undefined) return found.get.bind(target) as () => boolean;
+    if (found && 'get' in found) {
+      return function read() {
+        return Boolean(found.get?.call(this));
+      };
+    }
     if (found !== undefined) return () => Boolean(found.value);
   }
   return () => false;

@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { expect } from 'vitest';
 import type { Link } from '../../src/postgres/driver/driver.ts';
-import { readActs } from '../../src/postgres/relay/read.ts';
+import { readActs, readStatement } from '../../src/postgres/relay/read.ts';
 import { settleActs } from '../../src/postgres/relay/settle.ts';
 import { encodeParam } from '../../src/postgres/sql-runner.ts';
 import type { ReadRequest, RelaySession, Settlement, Snapshot } from '../../src/relay/relay-store.ts';
@@ -198,5 +198,28 @@ test(
     await fill(client, schema, ROWS, '1');
     const touched = await touchedBy(client, schema, () => acts.load([33, 34]));
     expect(touched).toBeLessThanOrEqual((ROWS / 32) * 2);
+  },
+);
+
+test(
+  'a read past dead letters does not walk over what was finished before, while an open transaction keeps it [S4.1]',
+  FILLING,
+  async ({ postgres: server }) => {
+    const schema = await freshSchema(server);
+    const client = await connect(server);
+    const holder = await connect(server);
+    await prepare(client, schema);
+    await holder.query('begin isolation level repeatable read');
+    await holder.query('select 1');
+    await fill(client, schema, ROWS);
+    const { last } = await look(client, schema);
+    await client.query(`delete from ${schema}.delivery`);
+    const each = (value: unknown): string => `{${UNITS.map(() => value).join(',')}}`;
+    const params = [`{${UNITS.join(',')}}`, each(last), each(64), '{}', '900000000', each(256), each(true)];
+    await client.query(`prepare reading as ${readStatement(schema)}`);
+    const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
+      `explain (analyze, buffers, format json) execute reading (${params.map((one) => client.escapeLiteral(one)).join(',')})`,
+    );
+    expect(rows[0]?.['QUERY PLAN'][0].Plan['Shared Hit Blocks']).toBeLessThan(MOST_TOUCHED);
   },
 );

@@ -44,7 +44,10 @@ export function idempotent<Tx, Req extends Request = Request, Rest extends reado
 export function fetchRun<Tx>(run: HttpRun<Tx>): RouteRun<Tx, Response> {
   return {
     number: run.number,
-    signal: run.signal,
+    // Made only if somebody looks at it.
+    get signal() {
+      return run.signal;
+    },
     childKey: (step) => run.childKey(step),
     commit: async (work) => {
       const { send } = await run.commit(

@@ -60,7 +60,7 @@ export function pgDriver(pool: PgPoolInside, effects: Effects): Driver<unknown> 
   };
   return {
     link: () => new PgLink(connect, effects),
-    transaction: (restMs, work) => pooledTransaction(pool, restMs, work),
+    transaction: (restMs, work) => pooledTransaction(pool, effects, restMs, work),
     listen: async (channel, onNotify, onLost) => listen(connect, channel, onNotify, onLost),
   };
 }
@@ -146,6 +146,7 @@ class PgLink implements Link {
 
 async function pooledTransaction<T>(
   pool: PgPoolInside,
+  effects: Effects,
   restMs: number,
   work: (tx: unknown, query: Query) => Promise<T>,
 ): Promise<T> {
@@ -161,25 +162,36 @@ async function pooledTransaction<T>(
   // The pool listens only while a client is idle: a session that is ended while it is ours would end the process. By callback
   // and not by promise: a server that stops just then says so in the same packet that says it is ready, and what follows a
   // promise would come after that (3 of 30 restarts ended a process).
-  const client = await new Promise<PgPoolClient>((resolve, reject) => {
-    pool.connect((error, connected) => {
-      connected?.on('error', onError);
-      if (connected) resolve(connected);
-      else reject(new ConnectionLost('no connection', { cause: error }));
+  let isGivenUp = false;
+  const connected = new Promise<PgPoolClient>((resolve, reject) => {
+    pool.connect((error, connection) => {
+      if (isGivenUp) return connection?.release();
+      connection?.on('error', onError);
+      if (connection) resolve(connection);
+      else reject(error);
     });
   });
+  // The pool may be used up by handlers that wait for us.
+  const client = await withinLimit(effects, connected, () => (isGivenUp = true)).catch((error: unknown) => {
+    throw new ConnectionLost('no connection', { cause: error });
+  });
+  // Of our own statements only: a connection may have fallen silent since it was used last, and nothing else would tell.
+  const within = <R>(answer: Promise<R>): Promise<R> =>
+    withinLimit(effects, answer, () => onError(new Error('no answer')));
+  const query = queryOn(client);
   try {
     // In one message: each more is a round trip for every message that is handled.
-    await client.query({ text: `begin; ${limitStatements(restMs)}` });
+    await within(client.query({ text: `begin; ${limitStatements(restMs)}` }));
     // Given up only with its connection: what it still does then reaches nothing.
-    const result = await Promise.race([work(client, queryOn(client)), lost.promise]);
-    const { command } = await client.query({ text: 'commit' });
+    const ours: Query = (text, params) => within(query(text, params));
+    const result = await Promise.race([work(client, ours), lost.promise]);
+    const { command } = await within(client.query({ text: 'commit' }));
     // A transaction that had failed answers a commit with a rollback, and no error.
     if (command !== 'COMMIT') throw new HoldfastError('TRANSACTION_NOT_OPEN', { client: 'pg' });
     return result;
   } catch (error) {
     if (isReadOnly(error)) isLost = true;
-    if (!isLost) await client.query({ text: 'rollback' }).catch(onError);
+    if (!isLost) await within(client.query({ text: 'rollback' })).catch(onError);
     if (isRested) throw restedTooLong(restMs, error);
     throw isLost ? new ConnectionLost('connection lost', { cause: error }) : error;
   } finally {

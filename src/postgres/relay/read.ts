@@ -123,8 +123,8 @@ export function readStatement(schema: string): string {
       order by d.due_at limit 1) d
     union all
     select ${LAST_SEQ}, s.unit, d.seq${nulls(DELIVERY_WIDTH - 2)} from s cross join lateral (
-      select d.seq from ${schema}.delivery d where d.unit = s.unit and d.state = s.ready and d.tx < (select below from seen)
-      order by d.seq desc limit 1) d where s.skips
+      select d.seq from ${schema}.delivery d where d.unit = s.unit and d.state = s.ready and d.seq > s.after
+        and d.tx < (select below from seen) order by d.seq desc limit 1) d where s.skips
     union all
     select ${POKE}, p.unit, p.n${nulls(DELIVERY_WIDTH - 2)} from s join ${schema}.poke p on p.unit = s.unit where p.n <> 0`;
 }
