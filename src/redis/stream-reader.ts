@@ -126,7 +126,7 @@ export class StreamReader implements Consumption {
         String(AT_ONCE),
       )) as [string, Entries];
       const found = foundOf(stream, entries);
-      if (String(next) === '0-0') state.isClaimed = true;
+      if (next === '0-0') state.isClaimed = true;
       if (found.length > 0) return found;
     }
     const streams = [...this.#held.keys()];
@@ -134,8 +134,17 @@ export class StreamReader implements Consumption {
     const answer = await within(
       this.#effects,
       this.#reading.run(
-        ...['XREADGROUP', 'GROUP', group, this.#id, 'COUNT', String(AT_ONCE), 'BLOCK', String(BLOCK_MS)],
-        ...['STREAMS', ...streams, ...streams.map(() => '>')],
+        'XREADGROUP',
+        'GROUP',
+        group,
+        this.#id,
+        'COUNT',
+        String(AT_ONCE),
+        'BLOCK',
+        String(BLOCK_MS),
+        'STREAMS',
+        ...streams,
+        ...streams.map(() => '>'),
       ),
     );
     return streamsOf(answer).flatMap(([stream, entries]) => foundOf(stream, entries));
@@ -201,7 +210,7 @@ function foundOf(stream: string, entries: Entries): readonly Found[] {
   return entries.flatMap((entry) => {
     if (!entry?.[1]) return [];
     const [id, fields] = entry;
-    return [{ stream, id: String(id), message: fromFields(`redis:${stream}@${id}`, flat(fields)) }];
+    return [{ stream, id, message: fromFields(`redis:${stream}@${id}`, flat(fields)) }];
   });
 }
 
@@ -212,12 +221,12 @@ function streamsOf(answer: unknown): readonly (readonly [stream: string, entries
     if (Array.isArray(answer[0])) return answer as [string, Entries][];
     return answer.flatMap((name, at) => (at % 2 === 0 ? [[String(name), answer[at + 1] as Entries] as const] : []));
   }
-  const pairs = answer instanceof Map ? [...answer.entries()] : Object.entries(answer as object);
+  const pairs = answer instanceof Map ? [...answer.entries()] : Object.entries(answer);
   return pairs as [string, Entries][];
 }
 
 function flat(fields: unknown): readonly string[] {
   if (Array.isArray(fields)) return fields.map(String);
-  const pairs = fields instanceof Map ? [...fields.entries()] : Object.entries(fields as object);
+  const pairs = fields instanceof Map ? [...fields.entries()] : Object.entries(fields ?? {});
   return pairs.flat().map(String);
 }

@@ -11,7 +11,7 @@ export async function trimStream(run: RunCommand, stream: string, keepMs: number
   for (const group of groupsOf(await run('XINFO', 'GROUPS', stream))) {
     const name = String(group.get('name'));
     const [, first] = (await run('XPENDING', stream, name)) as [number, string | null];
-    const open = first === null ? String(group.get('last-delivered-id')) : String(first);
+    const open = first === null ? String(group.get('last-delivered-id')) : first;
     if (isBefore(open, upTo)) upTo = open;
   }
   await run('XTRIM', stream, 'MINID', '~', upTo);

@@ -2,7 +2,8 @@ import type { Effects } from '../kernel/effects.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import { CarefulStarts, KILLER_STARTS } from './careful-starts.ts';
 import { Conclusions, type ConclusionHost } from './conclusions.ts';
-import type { HandlerDefinition, ProjectingHandler, PublishingHandler } from './handler.ts';
+import { type GroupingHandler, groupSize } from './group-size.ts';
+import type { HandlerDefinition } from './handler.ts';
 import type { KeyLine } from './key-line.ts';
 import { LaneState } from './lane-state.ts';
 import { commitSafely } from './local-fault.ts';
@@ -34,9 +35,6 @@ export interface DispatcherOptions<Tx> {
   readonly onDoubt: () => void;
 }
 
-// A group that shares a commit is no longer than this: its rows stay locked until it ends. Where the handler takes many at once
-// that is soon, and what a commit costs weighs more: about half as much for each message as with a hundred.
-const GROUP_SIZE = { each: 100, many: 500 } as const;
 const PAUSE_MS = 250;
 // So few left to start in a unit that the reader should bring more.
 const LOW = 8;
@@ -393,15 +391,6 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
   #storeFailed(during: string, error: unknown): void {
     this.tell({ kind: 'store-failed', during, error, failures: 1 });
   }
-}
-
-/** A handler that is given many messages at once. */
-type GroupingHandler<Tx> = ProjectingHandler<Tx> | PublishingHandler;
-
-function groupSize<Tx>(handler: GroupingHandler<Tx>): number {
-  if (handler.kind === 'publish') return GROUP_SIZE.many;
-  for (const { run } of handler.takes.values()) if (run.of === 'each') return GROUP_SIZE.each;
-  return GROUP_SIZE.many;
 }
 
 function afterCommit(committed: CommitOutcome): RunOutcome {

@@ -54,7 +54,7 @@ export function checkTransports(check: OptionCheck, option: unknown): void {
   for (const [place, { events, transport } = {}] of routes.entries()) {
     const name = Array.isArray(option) ? `transport[${place}]` : 'transport';
     if (typeof transport?.handlers !== 'function' || typeof transport.receive !== 'function') {
-      check.refuse(`${name}`, transport, 'pass a transport, for example redisStreams({ client })');
+      check.refuse(name, transport, 'pass a transport, for example redisStreams({ client })');
       continue;
     }
     const named = byName.get(transport.name);

@@ -28,3 +28,18 @@ export interface Fault {
 export function lostConnection(): Error {
   return Object.assign(new Error('the connection to the database was lost'), { code: 'ECONNRESET' });
 }
+
+/** The connection was lost in a commit, or the database asks for the transaction again. */
+export class CommitCut extends Error {
+  readonly isAgain: boolean;
+
+  constructor(isAgain: boolean) {
+    super('the transaction was cut');
+    this.isAgain = isAgain;
+  }
+}
+
+/** The answer that does not come. */
+export function never(): Promise<never> {
+  return new Promise(() => undefined);
+}

@@ -21,7 +21,8 @@ import {
   type UnitLoad,
   type WorkerRegistration,
 } from '../relay/relay-store.ts';
-import { type Fault, type FaultPoint, lostConnection } from './memory-fault.ts';
+import { CommitCut, type Fault, type FaultPoint, lostConnection, never } from './memory-fault.ts';
+import { findUnmirrored, noteMirrored, receiveInto } from './memory-inbox.ts';
 import { loadUnits, readTables } from './memory-read.ts';
 import { isClosed, makeKnown, openLane, tidyTables } from './memory-registry.ts';
 import { deliveryOf, type MemoryRow } from './memory-row.ts';
@@ -233,48 +234,15 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
   }
 
   receive(messages: readonly ForeignMessage[], rememberMs: number): Promise<readonly SendResult[]> {
-    return this.#call('receive', () => {
-      const { inbox } = this.#tables;
-      const nowMs = this.#tables.nowMs();
-      const fresh = new Map<string, ForeignMessage>();
-      const results = messages.map((message): SendResult => {
-        const name = JSON.stringify([message.takenAs ?? message.type, message.id]);
-        const isKnown = inbox.has(name) || fresh.has(name);
-        if (!isKnown) fresh.set(name, message);
-        return { kind: isKnown ? 'duplicate' : 'stored', id: message.id };
-      });
-      const tx = new OpenTransaction(this.#tables, this.#wakeAll, { isOwned: true });
-      try {
-        tx.receive([...fresh.values()]);
-      } catch (error) {
-        tx.finish(false);
-        throw error;
-      }
-      for (const name of fresh.keys()) inbox.set(name, { expiresAtMs: nowMs + rememberMs });
-      tx.finish(true);
-      return results;
-    });
+    return this.#call('receive', () => receiveInto(this.#tables, this.#wakeAll, messages, rememberMs));
   }
 
   unmirrored(units: readonly number[], limit: number): Promise<readonly DeadLetter[]> {
-    return this.#call('unmirrored', () => {
-      const rows = units.flatMap((unit) => this.#tables.lines.line(unit));
-      const dead = rows.filter(({ state, mirrored, cycle }) => state === 'failed' && mirrored < cycle);
-      return dead.slice(0, limit).map((row) => ({
-        delivery: deliveryOf(row, Infinity),
-        error: row.error ?? { name: 'Error', message: '', kind: 'unknown' },
-        failedAtMs: row.failedAtMs ?? row.createdAtMs,
-      }));
-    });
+    return this.#call('unmirrored', () => findUnmirrored(this.#tables, units, limit));
   }
 
   mirrored(deliveries: readonly Pick<Delivery, 'unit' | 'seq' | 'cycle'>[]): Promise<void> {
-    return this.#call('mirrored', () => {
-      for (const { unit, seq, cycle } of deliveries) {
-        const row = this.#tables.lines.find(unit, seq);
-        if (row?.cycle === cycle) row.mirrored = cycle;
-      }
-    });
+    return this.#call('mirrored', () => noteMirrored(this.#tables, deliveries));
   }
 
   doze(workerId: string): Promise<void> {
@@ -427,18 +395,4 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
   async #after(ms: number): Promise<void> {
     if (ms > 0) await new Promise<void>((resolve) => void this.#tables.settings.effects.setTimer(resolve, ms));
   }
-}
-
-/** The connection was lost in a commit, or the database asks for the transaction again. */
-class CommitCut extends Error {
-  readonly isAgain: boolean;
-
-  constructor(isAgain: boolean) {
-    super('the transaction was cut');
-    this.isAgain = isAgain;
-  }
-}
-
-function never(): Promise<never> {
-  return new Promise(() => undefined);
 }

@@ -2,6 +2,7 @@ import { commitCases } from './contract/commit-cases.ts';
 import type { ContractCase } from './contract/contract-harness.ts';
 import { leaseCases } from './contract/lease-cases.ts';
 import { readingCases } from './contract/reading-cases.ts';
+import { receivingCases } from './contract/receiving-cases.ts';
 import { sendingCases } from './contract/sending-cases.ts';
 import { settlingCases } from './contract/settling-cases.ts';
 
@@ -10,5 +11,12 @@ import { settlingCases } from './contract/settling-cases.ts';
  * them all can stand in for PostgreSQL.
  */
 export function storeContract(): readonly ContractCase[] {
-  return [...sendingCases(), ...leaseCases(), ...readingCases(), ...settlingCases(), ...commitCases()];
+  return [
+    ...sendingCases(),
+    ...leaseCases(),
+    ...readingCases(),
+    ...settlingCases(),
+    ...commitCases(),
+    ...receivingCases(),
+  ];
 }

@@ -10,7 +10,7 @@ const range = (count: number): readonly number[] => Array.from({ length: count }
  * them all can carry the messages of a service: what the engine promises on top of it is the engine's.
  */
 export function transportContract(): readonly TransportCase[] {
-  return [...carrying(), ...acknowledging(), ...sharing(), ...refusing()];
+  return [...carrying(), ...keepingPlaces(), ...acknowledging(), ...sharing(), ...separating(), ...refusing()];
 }
 
 function carrying(): readonly TransportCase[] {
@@ -45,6 +45,11 @@ function carrying(): readonly TransportCase[] {
       mustEqual(inbox.messages[0]?.key, undefined, 'no key');
       mustEqual(inbox.messages[0]?.body.length, 0, 'no bytes');
     }),
+  ];
+}
+
+function keepingPlaces(): readonly TransportCase[] {
+  return [
     promise('messages of a key keep their order', async (kit) => {
       const inbox = await kit.consume();
       const publisher = kit.open();
@@ -175,6 +180,11 @@ function sharing(): readonly TransportCase[] {
         );
       }
     }),
+  ];
+}
+
+function separating(): readonly TransportCase[] {
+  return [
     promise('dead letters go where only those find them who ask for them', async (kit) => {
       const [live, dead] = [await kit.consume(), await kit.consume({ isDead: true })];
       const publisher = kit.open();
@@ -216,7 +226,10 @@ function refusing(): readonly TransportCase[] {
           'what became of them',
         );
         await kit.until(() => inbox.messages.length >= 2, 'the others arrive');
-        mustEqual([...numbersOf(inbox.messages)].sort(), [1, 4], 'only those');
+        must(
+          numbersOf(inbox.messages).every((n) => n === 1 || n === 4),
+          'only those',
+        );
         await kit.publish(publisher, [kit.message({ n: 5, key: 'b' })]);
         await kit.until(() => numbersOf(inbox.messages).includes(5), 'the way is open again');
       },

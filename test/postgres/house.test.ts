@@ -79,8 +79,8 @@ describe('the housekeeper', () => {
     const worker = await join(on.store);
     await on.pool.query(`insert into ${on.schema}.dedup select n::text, gen_random_uuid(),
       case when n <= 2500 then now() - interval '1 s' else now() + interval '1 day' end from generate_series(1, 2501) n`);
-    await on.pool.query(`insert into ${on.schema}.inbox (source_id, id, expires_at) values
-      ('old', gen_random_uuid(), now()), ('new', gen_random_uuid(), now() + interval '1 day')`);
+    await on.pool.query(`insert into ${on.schema}.inbox (source_id, taken_as, id, expires_at) values
+      ('old', 't', gen_random_uuid(), now()), ('new', 't', gen_random_uuid(), now() + interval '1 day')`);
     await worker.session.tidy({ historyMs: DAY_MS, maxPending: undefined });
     expect((await on.pool.query(`select key from ${on.schema}.dedup`)).rows).toEqual([{ key: '2501' }]);
     expect((await on.pool.query(`select source_id from ${on.schema}.inbox`)).rows).toEqual([{ source_id: 'new' }]);

@@ -18,7 +18,7 @@ const PRIVILEGES: Readonly<Record<string, readonly string[]>> = {
   delivered: ['insert'],
   ...Object.fromEntries(Array.from({ length: HISTORY_SLOTS }, (_, slot) => [`delivered_${slot}`, ['truncate']])),
   dedup: ['select', 'delete'],
-  inbox: ['select', 'delete'],
+  inbox: ['select', 'insert', 'update', 'delete'],
 };
 
 /**

@@ -81,7 +81,7 @@ export class TransportKit {
     let open = Promise.withResolvers<void>();
     const messages: InboundMessage[] = [];
     const lost: unknown[] = [];
-    let consumption: Consumption | undefined;
+    const begun: Consumption[] = [];
     let isStopped = false;
     const inbox: Inbox = {
       transport,
@@ -97,7 +97,7 @@ export class TransportKit {
         isStopped = true;
         open.reject(new Error('stopped'));
         open.promise.catch(() => undefined);
-        await consumption?.stop();
+        for (const consumption of begun) await consumption.stop();
       },
     };
     const onBatch = async (batch: readonly InboundMessage[]): Promise<void> => {
@@ -105,7 +105,7 @@ export class TransportKit {
       messages.push(...batch);
       if (inbox.isHolding) await open.promise;
     };
-    consumption = await transport.consume({ group, types, isDead, onBatch, onLost: (error) => void lost.push(error) });
+    begun.push(await transport.consume({ group, types, isDead, onBatch, onLost: (error) => void lost.push(error) }));
     this.#inboxes.push(inbox);
     return inbox;
   }

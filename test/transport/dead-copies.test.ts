@@ -1,0 +1,58 @@
+import { expect } from 'vitest';
+import { event, TerminalHandlerError } from '../../src/index.ts';
+import { localBroker } from '../../src/testing/index.ts';
+import { transportOf } from '../../src/transport/index.ts';
+import { needs } from '../support/needs.ts';
+import { testService } from '../relay/service.ts';
+
+const test = needs('postgres');
+
+const placed = event<{ order: string; n: number }>('order.placed', { key: ({ order }) => order });
+
+test('a dead letter of a received message is copied to where the broker keeps such, with the reason, each time it dies [S0.9] [S1.7]', async ({
+  postgres,
+}) => {
+  const here = await testService(postgres);
+  const broker = localBroker();
+  const orders = here.another({ transport: transportOf(broker) });
+  orders.on(placed, 'book', ({ n }) => {
+    if (n === 2) throw new TerminalHandlerError('there is no such account');
+  });
+  await here.start({ of: orders });
+  await here.inTransaction(async (tx) => {
+    for (const n of [1, 2]) await orders.send(tx, placed, { order: `o${n}`, n });
+  });
+  await expect.poll(() => broker.published('order.dlq').length).toBe(1);
+  const [copy] = broker.published('order.dlq');
+  expect(copy).toMatchObject({
+    key: 'o2',
+    attributes: { type: 'order.placed', source: 'orders' },
+    headers: { 'dlq-reason': 'TerminalHandlerError', 'dlq-message': 'there is no such account', 'dlq-attempts': '1' },
+  });
+  expect(JSON.parse(Buffer.from(copy?.body ?? []).toString())).toEqual({ order: 'o2', n: 2 });
+  await here.column(
+    `select $.operator_replay(array_agg(id), array_agg(handler), null, 'test', null) from $.delivery where state = 2`,
+  );
+  await expect.poll(() => broker.published('order.dlq').length).toBe(2);
+  expect(broker.published('order.dlq')[1]?.headers).toMatchObject({ 'dlq-cycle': '1' });
+});
+
+test('a copy that could not be made is made when the broker is there again, and the dead letter is there meanwhile [S0.9]', async ({
+  postgres,
+}) => {
+  const here = await testService(postgres);
+  const broker = localBroker();
+  const orders = here.another({ transport: transportOf(broker) });
+  orders.on(placed, 'book', () => {
+    broker.isAway = true;
+    throw new TerminalHandlerError('never');
+  });
+  await here.start({ of: orders });
+  await here.inTransaction((tx) => orders.send(tx, placed, { order: 'a', n: 1 }));
+  await expect
+    .poll(() => here.events.some((one) => one.kind === 'transport-failed' && one.during === 'mirror'))
+    .toBe(true);
+  expect(await here.column(`select state from $.delivery`)).toEqual([2]);
+  broker.isAway = false;
+  await expect.poll(() => broker.published('order.dlq').length).toBe(1);
+});
