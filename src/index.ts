@@ -60,7 +60,10 @@ export type {
 export type { RunningRelay } from './relay/relay.ts';
 export type { RunAbout, RunWrapper } from './relay/run-wrapper.ts';
 export { holdfast, type Holdfast, type HoldfastOptions } from './service/holdfast.ts';
+export type { ImportDeadOptions, ImportedDead } from './service/import-dead.ts';
 export type { StartOptions } from './service/start-options.ts';
+export type { TransportOption, TransportRoute } from './service/transport-routes.ts';
+export type { Transport } from './transport/transport.ts';
 
 export type { Attemptable, AttemptContext } from './retry/attempt.ts';
 export {

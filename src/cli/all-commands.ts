@@ -3,6 +3,7 @@ import { audit } from './commands/audit.ts';
 import { doctor } from './commands/doctor.ts';
 import { dlqDiscard } from './commands/dlq-discard.ts';
 import { dlqEdit } from './commands/dlq-edit.ts';
+import { dlqImport } from './commands/dlq-import.ts';
 import { dlqList } from './commands/dlq-list.ts';
 import { dlqPeek } from './commands/dlq-peek.ts';
 import { dlqReplay } from './commands/dlq-replay.ts';
@@ -28,6 +29,7 @@ export const COMMANDS: readonly Command[] = [
   dlqReplay,
   dlqEdit,
   dlqDiscard,
+  dlqImport,
   eventsReplay,
   why,
   keys,

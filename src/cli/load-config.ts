@@ -7,7 +7,7 @@ import { CliError } from './cli-error.ts';
 const NAMES = ['holdfast.config.ts', 'holdfast.config.mts', 'holdfast.config.js', 'holdfast.config.mjs'];
 
 /** A service as the relay command needs it. */
-export type StartableService = Pick<Holdfast<never>, 'service' | 'start'>;
+export type StartableService = Pick<Holdfast<never>, 'service' | 'start' | 'importDead'>;
 
 /** Imports the user's module and takes from it what `holdfast()` gave: its default export, or `hf`. */
 export async function loadConfig(cwd: string, given: string | undefined): Promise<StartableService> {

@@ -6,6 +6,7 @@ export interface ErrorDetails {
   ATTEMPT_TIMEOUT: { operation: string; attempt: number; timeoutMs: number };
   BAD_EXPRESSION: { expression: string; position: number; problem: string };
   BAD_IDEMPOTENCY_KEY: { problem: string };
+  BROKER_AWAY: { transport: string };
   BROKER_TIMEOUT: { timeoutMs: number };
   CLASSIFIER_FAILED: { operation: string; problem: string };
   COMMITTED_TWICE: { id: string; handler: string };
@@ -70,6 +71,7 @@ export interface ErrorDetails {
   JOB_NOT_PUBLISHED: { status: number };
   LLM_CONTENT_REFUSED: { finishReason: string };
   LLM_ERROR_IN_ANSWER: { code?: string; type?: string };
+  MESSAGE_IMPORTED: { sourceId: string; problem: string };
   MESSAGE_UNREADABLE: { sourceId: string; problem: string };
   OUTBOX_FULL: Record<string, never>;
   PAYLOAD_INVALID: { type: string; problem: string };
@@ -144,6 +146,8 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `the delay expression ${JSON.stringify(d.expression)} is wrong at position ${d.position}: ${d.problem}; write for example "10000 * pow(2, retried)"`,
   BAD_IDEMPOTENCY_KEY: (d) =>
     `${d.problem}; an idempotency key is "<domain>:<userId>:<entityId>:<operation>:<version>"`,
+  BROKER_AWAY: (d) =>
+    `the broker of "${d.transport}" cannot be reached; see whether it is up and reachable, error.cause has the reason`,
   BROKER_TIMEOUT: (d) =>
     `the broker did not answer within ${d.timeoutMs} ms; it is tried again, see whether it is up and reachable`,
   CLASSIFIER_FAILED: (d) =>
@@ -225,6 +229,7 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `the model gave no answer because its content was refused (${d.finishReason}); change the prompt, the same one is refused again`,
   LLM_ERROR_IN_ANSWER: (d) =>
     `the provider answered 200 with an error in the body (${d.code ?? d.type ?? 'no code'}); look that code up in the provider's documentation`,
+  MESSAGE_IMPORTED: (d) => `${d.sourceId} was ${d.problem}; replay it to give it to its handlers, or discard it`,
   MESSAGE_UNREADABLE: (d) =>
     `the message ${d.sourceId} cannot be read: ${d.problem}; its bytes are kept, replay it once decode can read it`,
   OUTBOX_FULL: () =>

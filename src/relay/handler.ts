@@ -42,6 +42,8 @@ export interface HandlerContext<Tx> {
   /** From 1. */
   readonly attempt: number;
   readonly maxAttempts: number;
+  /** How often an operator has replayed it, from 0. */
+  readonly replays: number;
   /** The same at every attempt, replay and takeover of this message by this handler: hand it to whatever is called. */
   readonly idempotencyKey: string;
   /** Aborted when the attempt's time is up, when the relay stops, and when the message was taken over by another process. */

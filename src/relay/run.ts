@@ -62,6 +62,10 @@ export class Run<Tx> implements HandlerContext<Tx> {
     return this.delivery.attempts + 1;
   }
 
+  get replays(): number {
+    return this.delivery.cycle;
+  }
+
   get id(): string {
     return this.delivery.id;
   }

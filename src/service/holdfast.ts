@@ -6,6 +6,7 @@ import type { Handle, HandlerOptions, Project, ProjectAll } from '../relay/handl
 import type { RelayStore } from '../relay/relay-store.ts';
 import type { RunningRelay } from '../relay/relay.ts';
 import { HandlerRegistry } from './handler-registry.ts';
+import { importDead, type ImportDeadOptions, type ImportedDead } from './import-dead.ts';
 import type { StartOptions } from './start-options.ts';
 import { startService } from './start-service.ts';
 import { checkTransports, type TransportOption, TransportRoutes } from './transport-routes.ts';
@@ -65,6 +66,11 @@ export interface Holdfast<Tx, SendTx = Tx> extends Sending<SendTx> {
   ): void;
   /** Starts to handle messages in this process. Register handlers before: later ones are refused. */
   start(options?: StartOptions): Promise<RunningRelay>;
+  /**
+   * Takes in what the brokers of its transports keep as dead letters. They become dead letters here, to be replayed or discarded like
+   * any other. Rejects with `BROKER_AWAY` when a broker cannot be reached.
+   */
+  importDead(options?: ImportDeadOptions): Promise<ImportedDead>;
 }
 
 /** Ties a service to its store. It starts nothing: sending needs no running part. */
@@ -73,6 +79,7 @@ export function holdfast<SendTx, Tx = SendTx>(options: HoldfastOptions<Tx, SendT
   const { service, store, generation, pinned = false } = options;
   const routes = new TransportRoutes(service, options.transport);
   const registry = new HandlerRegistry<Tx>();
+  const about = { service, generation, isPinned: pinned, routes };
   return {
     service,
     ...createSending({ service, generation, takenAs: routes.sentAs }, store),
@@ -88,10 +95,8 @@ export function holdfast<SendTx, Tx = SendTx>(options: HoldfastOptions<Tx, SendT
       const run = { kind: 'project', run: { of: 'all', run: project as ProjectAll<unknown, Tx> } } as const;
       registry.add({ of: 'projectAll()', events: [events].flat(), name, run, options: handlerOptions });
     },
-    start: async (startOptions = {}) => {
-      const about = { service, generation, isPinned: pinned, routes };
-      return startService(about, store, registry, startOptions);
-    },
+    importDead: (importOptions = {}) => importDead(about, store, registry, importOptions),
+    start: (startOptions = {}) => startService(about, store, registry, startOptions),
   };
 }
 

@@ -11,7 +11,7 @@ import type { TransportRoutes } from './transport-routes.ts';
 import { TransportWays } from './transport-ways.ts';
 
 /** Whose handlers are started. */
-interface ServiceAbout {
+export interface ServiceAbout {
   readonly service: string;
   readonly generation: number | undefined;
   readonly isPinned: boolean;
@@ -60,7 +60,8 @@ export async function startService<Tx, SendTx>(
   return open ? new RunningService(relay, open) : relay;
 }
 
-function isRelayStore<Tx, SendTx>(
+/** A store that can run handlers, and not only be written to. */
+export function isRelayStore<Tx, SendTx>(
   store: OutboxStore<SendTx> | RelayStore<Tx, SendTx>,
 ): store is RelayStore<Tx, SendTx> {
   return 'openRelay' in store && typeof store.openRelay === 'function';

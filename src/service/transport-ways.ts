@@ -1,6 +1,6 @@
 import type { HandlerDefinition } from '../relay/handler.ts';
 import type { MirrorOptions } from '../relay/mirror.ts';
-import type { Transport, TransportHandler, TransportHost } from '../transport/transport.ts';
+import type { Receiving, Transport, TransportHandler, TransportHost } from '../transport/transport.ts';
 import type { TransportRoutes } from './transport-routes.ts';
 
 /** A transport as one service uses it. */
@@ -56,6 +56,13 @@ export class TransportWays<Tx> {
     });
   }
 
+  /** Begins to take in the dead letters that brokers keep. */
+  importDead(): readonly Receiving[] {
+    return this.#ways
+      .filter(({ host }) => host.types.length > 0)
+      .map(({ transport, host }) => transport.receive(host, { isDead: true }));
+  }
+
   /** Begins to receive where that is among what runs here. Gives what ends it all; nothing: there is nothing to end. */
   open(handlers: ReadonlyMap<string, HandlerDefinition<Tx>>): OpenWays | undefined {
     const isHere = ({ handler }: TransportHandler<Tx>): boolean => handlers.has(handler.name);
@@ -63,7 +70,7 @@ export class TransportWays<Tx> {
     if (used.length === 0) return undefined;
     const receiving = used
       .filter(({ from, host }) => isHere(from) && host.types.length > 0)
-      .map(({ transport, host }) => transport.receive(host));
+      .map(({ transport, host }) => transport.receive(host, { isDead: false }));
     return {
       stopReceiving: async () => void (await Promise.all(receiving.map((one) => one.stop()))),
       close: async () =>

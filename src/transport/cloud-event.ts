@@ -59,8 +59,11 @@ export function toWire({ delivery, payload, sequence }: OutboundItem): OutboundM
   };
 }
 
+/** The header of a copy that says whose dead letter it is. */
+export const DEAD_SERVICE = 'dlq-service';
+
 /** The copy of a dead letter: the message as it was, with the reason in headers that other tools can read. */
-export function toDeadWire({ delivery, error, failedAtMs }: DeadLetter): OutboundMessage {
+export function toDeadWire({ delivery, error, failedAtMs }: DeadLetter, service: string): OutboundMessage {
   const signal = new AbortController().signal;
   const wire = toWire({ delivery, payload: delivery.payload ?? 'null', sequence: String(delivery.cycle), signal });
   const reason = {
@@ -69,6 +72,7 @@ export function toDeadWire({ delivery, error, failedAtMs }: DeadLetter): Outboun
     'dlq-attempts': String(delivery.attempts),
     'dlq-failed-at': new Date(failedAtMs).toISOString(),
     'dlq-cycle': String(delivery.cycle),
+    [DEAD_SERVICE]: service,
   };
   return { ...wire, isDead: true, headers: { ...wire.headers, ...reason } };
 }

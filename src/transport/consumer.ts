@@ -4,9 +4,9 @@ import { createSleep } from '../kernel/sleep.ts';
 import type { ForeignMessage, SendResult } from '../outbox/outbox-store.ts';
 import type { RelayObserver } from '../relay/relay-event.ts';
 import type { Classifier } from '../retry/failure.ts';
-import { fromWire } from './cloud-event.ts';
+import { DEAD_SERVICE, fromWire } from './cloud-event.ts';
 import type { Consumption, InboundMessage, Broker } from './broker.ts';
-import { unreadableMessage } from './unreadable.ts';
+import { type KeptAbout, keptMessage } from './kept-message.ts';
 import { within } from './within.ts';
 
 /** What a consumer works with. */
@@ -21,6 +21,8 @@ export interface ConsumerOptions {
   readonly classifier: Classifier;
   readonly effects: Effects;
   readonly tell: RelayObserver;
+  /** Takes the dead letters of the broker: they are kept, and wait for an operator. */
+  readonly isDead: boolean;
 }
 
 const FIRST_WAIT_MS = 100;
@@ -72,7 +74,7 @@ export class Consumer {
     const starting = broker.consume({
       group: service,
       types,
-      isDead: false,
+      isDead: this.#options.isDead,
       onBatch: (batch) => this.#store(batch),
       onLost: lost.reject,
     });
@@ -94,16 +96,8 @@ export class Consumer {
   }
 
   async #store(batch: readonly InboundMessage[]): Promise<void> {
-    const { broker, service, takenAs, tell } = this.#options;
-    const messages: ForeignMessage[] = [];
-    for (const inbound of batch) {
-      try {
-        const message = fromWire(inbound, { takenAs, decode: broker.decode });
-        if (message) messages.push(message);
-      } catch (error) {
-        messages.push(unreadableMessage(inbound, broker.name, service, error));
-      }
-    }
+    const { broker, tell } = this.#options;
+    const messages = batch.flatMap((inbound) => this.#read(inbound) ?? []);
     const byId = new Map(batch.map((inbound) => [inbound.sourceId, inbound]));
     const results = messages.length === 0 ? [] : await this.#receive(messages, byId);
     const stored = results.filter(({ kind }) => kind === 'stored').length;
@@ -116,12 +110,33 @@ export class Consumer {
     });
   }
 
+  /** What a message is to us; nothing: it is none of ours. */
+  #read(inbound: InboundMessage): ForeignMessage | undefined {
+    const { broker, service, takenAs, isDead } = this.#options;
+    if (isDead) {
+      // A copy of ours: the dead letter itself is here.
+      if (inbound.headers[DEAD_SERVICE] === service) return undefined;
+      const reason = inbound.headers['dlq-message'] ?? 'it gives no reason';
+      return keptMessage(inbound, this.#about('holdfast.imported'), `a dead letter of the broker: ${reason}`);
+    }
+    try {
+      return fromWire(inbound, { takenAs, decode: broker.decode });
+    } catch (error) {
+      return keptMessage(inbound, this.#about('holdfast.unreadable'), messageOf(error));
+    }
+  }
+
+  #about(type: KeptAbout['type']): KeptAbout {
+    const { broker, service } = this.#options;
+    return { type, transport: broker.name, service };
+  }
+
   /** Tries until it is stored. A message that the database refuses for what it is, is stored as one that cannot be read. */
   async #receive(
     messages: readonly ForeignMessage[],
     found: ReadonlyMap<string, InboundMessage>,
   ): Promise<readonly SendResult[]> {
-    const { effects, tell, classifier, broker, service, receive } = this.#options;
+    const { effects, tell, classifier, receive } = this.#options;
     const sleep = createSleep(effects);
     for (let failures = 1; ; failures++) {
       this.#stopped.signal.throwIfAborted();
@@ -137,11 +152,19 @@ export class Consumer {
               ...(await this.#receive(messages.slice(half), found)),
             ];
           const inbound = first && found.get(first.sourceId);
-          if (inbound) return this.#receive([unreadableMessage(inbound, broker.name, service, error)], new Map());
+          if (inbound)
+            return this.#receive(
+              [keptMessage(inbound, this.#about('holdfast.unreadable'), messageOf(error))],
+              new Map(),
+            );
         }
         tell({ kind: 'store-failed', during: 'receive', error, failures });
         await sleep(Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS), this.#stopped.signal);
       }
     }
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

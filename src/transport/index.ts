@@ -11,4 +11,4 @@ export type {
 } from './broker.ts';
 export { transportOf } from './transport-of.ts';
 export type { Receiving, Transport, TransportHandler, TransportHost } from './transport.ts';
-export type { Unreadable } from './unreadable.ts';
+export type { KeptMessage } from './kept-message.ts';

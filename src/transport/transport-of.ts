@@ -1,5 +1,6 @@
 import { OptionCheck } from '../kernel/check-options.ts';
-import type { HandlingHandler, PublishingHandler } from '../relay/handler.ts';
+import { HoldfastError } from '../kernel/error.ts';
+import type { Handle, HandlingHandler, PublishingHandler } from '../relay/handler.ts';
 import { createClassifier } from '../retry/classifier.ts';
 import { policy } from '../retry/policy.ts';
 import type { Broker } from './broker.ts';
@@ -9,7 +10,7 @@ import { publisher } from './publisher.ts';
 import { publishedAs, receivedAs } from './taken-as.ts';
 import type { Transport, TransportHost } from './transport.ts';
 import { within } from './within.ts';
-import { inboundOf, UNREADABLE, type Unreadable } from './unreadable.ts';
+import { inboundOf, keptAs, KEPT_TYPES, type KeptMessage } from './kept-message.ts';
 
 // A message the broker refuses (too large, no such topic, no permission) is tried for about a minute: topics and rights are put right
 // by people. That the broker is away counts for nothing.
@@ -30,15 +31,16 @@ export function transportOf(broker: Broker): Transport {
       to: { handler: publishing(broker, host), takenAs: publishedAs(host.service, broker.name) },
       from: {
         handler: readingAgain<Tx>(broker, host),
-        takenAs: receivedAs(host.service, `${broker.name}/${UNREADABLE}`),
+        takenAs: keptAs(host.service, broker.name),
       },
     }),
-    copyDead: async ({ effects }, letters) => {
-      const results = await within(effects, broker.publish(letters.map(toDeadWire)));
+    copyDead: async ({ effects, service }, letters) => {
+      const copies = letters.map((letter) => toDeadWire(letter, service));
+      const results = await within(effects, broker.publish(copies));
       const failed = results.find((result) => result.kind === 'failed');
       if (failed?.kind === 'failed') throw failed.error;
     },
-    receive: (host) => new Consumer({ ...host, broker, classifier, takenAs: takenAs(host) }),
+    receive: (host, { isDead }) => new Consumer({ ...host, broker, classifier, takenAs: takenAs(host), isDead }),
     close: () => broker.close(),
   };
 }
@@ -48,6 +50,8 @@ function publishing(broker: Broker, { effects, tell }: TransportHost): Publishin
     ...RULES,
     kind: 'publish',
     name: `to-${broker.name}`,
+    // What is published twice has one effect; an operator may send a message to the broker again.
+    repeatable: true,
     // Two batches: one on its way while the next is read.
     concurrency: 2,
     takes: new Map(),
@@ -55,13 +59,20 @@ function publishing(broker: Broker, { effects, tell }: TransportHost): Publishin
   };
 }
 
-/** At its first run it fails as it did before, and becomes a dead letter; replayed, perhaps the code can read it by now. */
+/**
+ * Messages that are kept as they were found. One that could not be read fails as it did before, until the code can read it. One of a
+ * broker's dead letters fails until an operator replays it: then it goes to its handlers.
+ */
 function readingAgain<Tx>(broker: Broker, host: TransportHost): HandlingHandler<Tx> {
-  const run = async (kept: unknown): Promise<void> => {
-    const message = fromWire(inboundOf(kept as Unreadable), { takenAs: takenAs(host), decode: broker.decode });
+  const run: Handle<unknown, Tx> = async (given, { type, replays }) => {
+    const kept = given as KeptMessage;
+    const { sourceId, problem } = kept;
+    if (type === 'holdfast.imported' && replays === 0)
+      throw new HoldfastError('MESSAGE_IMPORTED', { sourceId, problem });
+    const message = fromWire(inboundOf(kept), { takenAs: takenAs(host), decode: broker.decode });
     if (message) await host.receive([message]);
   };
-  const takes = new Map([[UNREADABLE, { event: { type: UNREADABLE, schema: undefined }, run }]]);
+  const takes = new Map(KEPT_TYPES.map((type) => [type as string, { event: { type, schema: undefined }, run }]));
   return { ...RULES, kind: 'handle', name: `from-${broker.name}`, concurrency: 1, takes };
 }
 

@@ -38,8 +38,8 @@ export interface Transport {
   handlers<Tx>(host: TransportHost): { readonly to: TransportHandler<Tx>; readonly from: TransportHandler<Tx> };
   /** Makes copies of dead letters where the broker's own tools look for them. Rejects when that cannot be told. */
   copyDead(host: TransportHost, letters: readonly DeadLetter[]): Promise<void>;
-  /** Begins to take in messages of the types of the host. */
-  receive(host: TransportHost): Receiving;
+  /** Begins to take in messages of the types of the host; `isDead`: those that the broker keeps as dead letters. */
+  receive(host: TransportHost, which: { readonly isDead: boolean }): Receiving;
   /** Cuts the connections it publishes by. */
   close(): Promise<void>;
 }

@@ -13,7 +13,7 @@ export function directionsIn(architecture: string): Directions {
   ]);
   return {
     ...(Object.fromEntries(rules) as Directions),
-    '.': ['kernel', 'system', 'retry', 'outbox', 'relay', 'service'],
+    '.': ['kernel', 'system', 'retry', 'outbox', 'relay', 'transport', 'service'],
   };
 }
 

@@ -55,7 +55,7 @@ describe('import directions', () => {
     expect(directionsIn('| `src/a` | things | itself |\n| `src/b-c` | more | `a`, `d` |\n| `test` | x | |\n')).toEqual({
       a: [],
       'b-c': ['a', 'd'],
-      '.': ['kernel', 'system', 'retry', 'outbox', 'relay', 'service'],
+      '.': ['kernel', 'system', 'retry', 'outbox', 'relay', 'transport', 'service'],
     });
   });
 

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { event, TerminalHandlerError } from '../../src/index.ts';
+import { postgresOperator } from '../../src/postgres/index.ts';
 import { localBroker } from '../../src/testing/index.ts';
 import { transportOf } from '../../src/transport/index.ts';
 import { needs } from '../support/needs.ts';
@@ -55,4 +56,57 @@ test('a copy that could not be made is made when the broker is there again, and 
   expect(await here.column(`select state from $.delivery`)).toEqual([2]);
   broker.isAway = false;
   await expect.poll(() => broker.published('order.dlq').length).toBe(1);
+});
+
+test('dead letters that a broker keeps are taken in once, wait for an operator, and reach their handlers by a replay [S0.9]', async ({
+  postgres,
+}) => {
+  const here = await testService(postgres);
+  const broker = localBroker();
+  const orders = here.another({ transport: transportOf(broker) });
+  const seen: number[] = [];
+  orders.on(placed, 'book', ({ n }) => void seen.push(n));
+  await here.start({ of: orders });
+  const attributes = { type: 'order.placed', id: '7', source: 'elsewhere' };
+  const body = Buffer.from(JSON.stringify({ order: 'a', n: 7 }));
+  await broker.publish([
+    { type: 'order.placed', key: 'a', isDead: true, attributes, headers: { 'dlq-message': 'it was Tuesday' }, body },
+    { type: 'order.placed', key: 'a', isDead: true, attributes, headers: { 'dlq-service': 'orders' }, body },
+  ]);
+  expect(await orders.importDead({ quietMs: 300 })).toEqual({ imported: 1, known: 0, own: 1 });
+  const dead = `select error ->> 'message' from $.delivery where state = 2`;
+  await expect.poll(() => here.column(dead)).toEqual([expect.stringContaining('it was Tuesday')]);
+  expect(seen).toEqual([]);
+  await here.column(
+    `select $.operator_replay(array_agg(id), array_agg(handler), null, 'test', null) from $.delivery where state = 2`,
+  );
+  await expect.poll(() => seen).toEqual([7]);
+});
+
+test('an import from a broker that is away says so, and takes in nothing [S0.9]', async ({ postgres }) => {
+  const here = await testService(postgres);
+  const broker = localBroker();
+  const orders = here.another({ transport: transportOf(broker) });
+  orders.on(placed, 'book', () => undefined);
+  broker.isAway = true;
+  await expect(orders.importDead()).rejects.toMatchObject({ code: 'BROKER_AWAY', details: { transport: 'local' } });
+});
+
+test('a message can be sent to its broker once more by an operator, under the same id [S0.10]', async ({
+  postgres,
+}) => {
+  const here = await testService(postgres);
+  const broker = localBroker();
+  const orders = here.another({ transport: transportOf(broker) });
+  let calls = 0;
+  orders.on(placed, 'book', () => void calls++);
+  await here.start({ of: orders });
+  const { id } = await here.inTransaction((tx) => orders.send(tx, placed, { order: 'a', n: 1 }));
+  await expect.poll(() => calls).toBe(1);
+  const operator = postgresOperator({ pool: here.pool, schema: here.schema });
+  const answer = await operator.replay(id, { actor: 'ann' }, { handlers: ['to-local'], rerun: true });
+  expect(answer).toMatchObject({ kind: 'replayed' });
+  await expect.poll(() => broker.published('order').map(({ attributes }) => attributes['id'])).toEqual([id, id]);
+  await expect.poll(() => here.column(`select times from $.inbox`)).toEqual([2]);
+  expect(calls).toBe(1);
 });

@@ -3,13 +3,14 @@ import type { ForeignMessage } from '../outbox/outbox-store.ts';
 import { receivedAs } from './taken-as.ts';
 import type { InboundMessage } from './broker.ts';
 
-/** The type under which messages are kept that could not be read. */
-export const UNREADABLE = 'holdfast.unreadable';
+/** The types under which messages are kept as they were found: they could not be read, or were a broker's dead letters. */
+export const KEPT_TYPES = ['holdfast.unreadable', 'holdfast.imported'] as const;
 
-/** A message that could not be read, with every byte of it. */
-export interface Unreadable {
+/** A message as it was found, with every byte of it. */
+export interface KeptMessage {
   readonly transport: string;
   readonly sourceId: string;
+  /** Why it is kept. */
   readonly problem: string;
   readonly key?: string | undefined;
   readonly attributes: Readonly<Record<string, string>>;
@@ -18,16 +19,21 @@ export interface Unreadable {
   readonly body: string;
 }
 
-/** Keeps a message that could not be read. It goes to the handler that received it, which fails: a dead letter like any other. */
-export function unreadableMessage(
+/** What a message is kept as, and for whom. */
+export interface KeptAbout {
+  readonly type: (typeof KEPT_TYPES)[number];
+  readonly transport: string;
+  readonly service: string;
+}
+
+/** Keeps a message. It goes to the handler of its transport, which fails: a dead letter like any other. */
+export function keptMessage(
   inbound: InboundMessage,
-  transport: string,
-  service: string,
-  error: unknown,
+  { type, transport, service }: KeptAbout,
+  problem: string,
 ): ForeignMessage {
   const { sourceId, key, attributes, headers, body } = inbound;
-  const problem = error instanceof Error ? error.message : String(error);
-  const kept: Unreadable = {
+  const kept: KeptMessage = {
     transport,
     sourceId,
     problem: storable(problem),
@@ -37,9 +43,9 @@ export function unreadableMessage(
     body: Buffer.from(body).toString('base64'),
   };
   return {
-    id: idOf(sourceId),
-    type: UNREADABLE,
-    takenAs: receivedAs(service, `${transport}/${UNREADABLE}`),
+    id: idOf(`${type} ${sourceId}`),
+    type,
+    takenAs: keptAs(service, transport),
     key: undefined,
     payload: JSON.stringify(kept),
     idempotencyKey: undefined,
@@ -59,13 +65,18 @@ export function unreadableMessage(
   };
 }
 
+/** What messages are taken as that are kept for a service. */
+export function keptAs(service: string, transport: string): string {
+  return receivedAs(service, `${transport}/holdfast.kept`);
+}
+
 /** The message as it was found. */
-export function inboundOf({ sourceId, key, attributes, headers, body }: Unreadable): InboundMessage {
+export function inboundOf({ sourceId, key, attributes, headers, body }: KeptMessage): InboundMessage {
   return { sourceId, key, attributes, headers, body: Buffer.from(body, 'base64') };
 }
 
-function idOf(sourceId: string): string {
-  const digest = createHash('sha256').update(`unreadable ${sourceId}`).digest('hex');
+function idOf(name: string): string {
+  const digest = createHash('sha256').update(name).digest('hex');
   return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-8${digest.slice(13, 16)}-8${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
 }
 
