@@ -2,7 +2,7 @@ import type { Effects } from '../kernel/effects.ts';
 import { HoldfastError } from '../kernel/error.ts';
 
 /** How long a broker may take for one answer before its connection is doubted. */
-const ANSWER_LIMIT_MS = 15_000;
+const ANSWER_LIMIT_MS = 10_000;
 
 /** What `work` gives, or `BROKER_TIMEOUT` once the time is up. Leaves no timer. */
 export async function within<T>(effects: Effects, work: Promise<T>): Promise<T> {

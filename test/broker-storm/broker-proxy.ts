@@ -1,0 +1,46 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** A way to a server that can be cut, and that can fall silent. New ways through it work again. */
+export interface BrokerProxy {
+  readonly port: number;
+  /** Ends every connection. Gives how many there were. */
+  cut(): number;
+  /** What is open stays open, and nothing comes through it any more. Gives how many there were. */
+  fallSilent(): number;
+}
+
+/** Opens a proxy to a port of this machine. It ends with the test. */
+export async function brokerProxy(target: number): Promise<BrokerProxy> {
+  const open = new Set<readonly [Socket, Socket]>();
+  const server = createServer((from) => {
+    const to = connect({ host: '127.0.0.1', port: target });
+    const pair = [from, to] as const;
+    open.add(pair);
+    const end = (): void => {
+      open.delete(pair);
+      for (const socket of pair) socket.destroy();
+    };
+    for (const socket of pair) socket.on('error', end).on('close', end);
+    from.pipe(to);
+    to.pipe(from);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const cut = (): number => {
+    const pairs = [...open];
+    for (const pair of pairs) for (const socket of pair) socket.destroy();
+    return pairs.length;
+  };
+  onTestFinished(() => {
+    cut();
+    server.close();
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut,
+    fallSilent: () => {
+      for (const pair of open) for (const socket of pair) socket.unpipe().pause();
+      return open.size;
+    },
+  };
+}
