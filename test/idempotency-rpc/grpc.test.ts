@@ -4,29 +4,11 @@ import * as grpc from '@grpc/grpc-js';
 import { expect, onTestFinished, test } from 'vitest';
 import { clientInterceptor, runOf, serverInterceptor } from '../../src/grpc/index.ts';
 import { idempotency, memoryIdempotency } from '../../src/idempotency/index.ts';
+import { SERVICE } from './orders-service.ts';
 
 interface Order {
   readonly item: string;
 }
-
-const json = {
-  serialize: (value: object): Buffer => Buffer.from(JSON.stringify(value)),
-  deserialize: (bytes: Buffer): object => JSON.parse(bytes.toString()) as object,
-};
-
-function method(path: string, stream = false): grpc.MethodDefinition<object, object> {
-  return {
-    path,
-    requestStream: false,
-    responseStream: stream,
-    requestSerialize: json.serialize,
-    requestDeserialize: json.deserialize,
-    responseSerialize: json.serialize,
-    responseDeserialize: json.deserialize,
-  };
-}
-
-const SERVICE = { place: method('/shop.Orders/Place'), list: method('/shop.Orders/List', true) };
 
 interface Shop {
   call(item: string, key?: string | null, person?: string): Promise<{ reply: object; replayed: unknown }>;
