@@ -119,22 +119,21 @@ export class GuardedResponse<Tx> {
     const callback = args.find((item) => typeof item === 'function');
     if (callback !== undefined) this.#afterEnd.push(callback as () => void);
     const isInPieces = this.#isHeadSent();
-    const had = this.#chunks.length;
-    if (typeof chunk !== 'function' && chunk !== undefined && chunk !== null) this.#take(chunk, encoding);
+    const isThere = typeof chunk !== 'function' && chunk !== undefined && chunk !== null;
+    const last = isThere ? this.#take(chunk, encoding) : Buffer.alloc(0);
     if (this.#isHolding) return this.#onEnd?.();
-    const last = isInPieces ? this.#chunks.slice(had) : undefined;
-    void this.#finish(readHead(this.#res), last);
+    void this.#finish(readHead(this.#res), isInPieces ? last : undefined);
   }
 
-  /** `last` are the chunks that have not gone out yet; `undefined` when nothing has. */
-  async #finish(head: ResponseHead, last: readonly Buffer[] | undefined): Promise<void> {
+  /** `last` is what has not gone out yet; `undefined` when nothing has. */
+  async #finish(head: ResponseHead, last: Buffer | undefined): Promise<void> {
     let instead: HttpReply | undefined;
     try {
       instead = await this.#run.finish(this.#captured(head));
     } catch {
       // The route's own `keep` threw. The run is in doubt; the client gets what the handler answered.
     }
-    if (last !== undefined) return void this.#end(Buffer.concat(last), ...this.#afterEnd);
+    if (last !== undefined) return void this.#end(last, ...this.#afterEnd);
     if (instead === undefined) return this.#send(head);
     this.#chunks = instead.body === undefined ? [] : [Buffer.from(instead.body)];
     const headers = instead.headers.map(([name, value]) => [name, value] as const);
@@ -156,7 +155,8 @@ export class GuardedResponse<Tx> {
     return { status: head.status, headers: headLines(head), body };
   }
 
-  #take(chunk: unknown, encoding: unknown): void {
+  /** Remembers what was written, and gives it as bytes. */
+  #take(chunk: unknown, encoding: unknown): Buffer {
     const bytes =
       typeof chunk === 'string'
         ? Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
@@ -165,6 +165,7 @@ export class GuardedResponse<Tx> {
     // What has gone out and is too large to be kept need not be remembered.
     if (this.#isHeadSent() && this.#size > this.#run.maxReplyBytes) this.#chunks.length = 0;
     this.#chunks.push(bytes);
+    return bytes;
   }
 
   #forget(): void {
