@@ -13,7 +13,8 @@ import { type Idempotency, idempotent, type Resolution, type RouteOptions } from
 
 /** What a handler answers, whatever the framework. */
 export interface Reply {
-  readonly status: number;
+  /** Left out, it is what the framework makes of that. */
+  readonly status?: number;
   readonly headers?: Readonly<Record<string, string | string[]>>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
   /** Sent in pieces, each when it is there. */
@@ -84,7 +85,8 @@ async function serveExpress<Tx>(idem: Idempotency<Tx>, options: CommonOptions, h
   const guard = onExpress.idempotent(idem, routeOptions<ExpressRequest>(options, headerOfNode));
   app.all('/do/:what', guard, async (request: ExpressRequest, response: ExpressResponse) => {
     const send = async ({ status, headers = {}, body, pieces }: Reply): Promise<void> => {
-      response.status(status).set(headers);
+      if (status !== undefined) response.status(status);
+      response.set(headers);
       if (pieces !== undefined) Readable.from(pieces()).pipe(response);
       else if (body === undefined) response.end();
       else if (typeof body === 'string') response.send(body);
@@ -120,7 +122,8 @@ async function serveFastify<Tx>(idem: Idempotency<Tx>, options: CommonOptions, h
     },
     async (request, reply) => {
       const send = ({ status, headers = {}, body, pieces }: Reply): void => {
-        void reply.code(status).headers(headers);
+        if (status !== undefined) void reply.code(status);
+        void reply.headers(headers);
         void reply.send(
           pieces === undefined
             ? typeof body === 'string'
@@ -191,7 +194,7 @@ async function fetchWork<Tx>(
   };
 }
 
-function toResponse({ status, headers = {}, body, pieces }: Reply): Response {
+function toResponse({ status = 200, headers = {}, body, pieces }: Reply): Response {
   const lines = Object.entries(headers).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).map((item): [string, string] => [name, item]),
   );

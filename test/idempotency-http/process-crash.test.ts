@@ -11,6 +11,9 @@ const PROGRAM = new URL('step-server.ts', import.meta.url);
 /** What the one who sends it again gets, and how often it has taken effect: when the process had died, and after that. */
 type Outcome = readonly [answer: 'runs' | 'replayed' | 'found' | 'unknown', effectsThen: number, effectsNow: number];
 
+/** Where some of the reply has been sent. */
+const HALVES: ReadonlySet<string> = new Set<Step>(['sending', 'streaming', 'streamed']);
+
 const UNCLAIMED: Outcome = ['runs', 0, 1];
 const STORED: Outcome = ['replayed', 1, 1];
 const WHOLE = { 'before-claim': UNCLAIMED, 'after-end': STORED, sending: STORED } as const;
@@ -21,6 +24,7 @@ const REFUSED: Readonly<Partial<Record<Step, Outcome>>> = {
   'before-effect': ['unknown', 0, 0],
   'before-end': ['unknown', 1, 1],
   streaming: ['unknown', 1, 1],
+  streamed: ['unknown', 1, 1],
 };
 
 const PROMISED: Readonly<Record<string, Readonly<Partial<Record<Step, Outcome>>>>> = {
@@ -33,6 +37,7 @@ const PROMISED: Readonly<Record<string, Readonly<Partial<Record<Step, Outcome>>>
     'before-effect': ['runs', 0, 1],
     'before-end': ['runs', 1, 2],
     streaming: ['runs', 1, 2],
+    streamed: ['runs', 1, 2],
   },
   resolve: {
     ...WHOLE,
@@ -40,6 +45,7 @@ const PROMISED: Readonly<Record<string, Readonly<Partial<Record<Step, Outcome>>>
     'before-effect': ['runs', 0, 1],
     'before-end': ['found', 1, 1],
     streaming: ['found', 1, 1],
+    streamed: ['found', 1, 1],
   },
   // Both or neither; what is sent before it is stored cannot be.
   atomic: {
@@ -78,7 +84,7 @@ describe.each(ADAPTERS)('$name whose process is killed', (adapter) => {
     const met = await Promise.all(first);
     for (const [at, order] of orders.entries()) {
       const { stopAt, route, promised } = order;
-      const half = stopAt === 'sending' || stopAt === 'streaming' ? 'half' : 'cut';
+      const half = HALVES.has(stopAt) ? 'half' : 'cut';
       expect([route, stopAt, met[at], await effects.count(order)]).toEqual([route, stopAt, half, promised[1]]);
     }
     await Promise.all(

@@ -38,9 +38,10 @@ async function find(order: string): Promise<Resolution> {
 }
 
 function replyTo(route: string, { order, stopAt }: Order): Reply {
-  const headers = { 'content-type': stopAt === 'streaming' ? 'text/event-stream' : 'text/plain', 'x-own': order };
+  const isStream = stopAt === 'streaming' || stopAt === 'streamed';
+  const headers = { 'content-type': isStream ? 'text/event-stream' : 'text/plain', 'x-own': order };
   const middle = stopAt === 'sending' ? MIDDLE : 'then';
-  if (stopAt !== 'streaming') return { status: 201, headers, body: `placed ${middle} ${order}` };
+  if (!isStream) return { status: 201, headers, body: `placed ${middle} ${order}` };
   const pieces = async function* (): AsyncIterable<Uint8Array> {
     yield Buffer.from('placed ');
     await stops.at('streaming', route, stopAt);

@@ -11,7 +11,9 @@ export type Step =
   /** The reply is stored, and half of it is sent. */
   | 'sending'
   /** The reply is sent as it is made, and half of it is made: it cannot have been stored. */
-  | 'streaming';
+  | 'streaming'
+  /** The same, but that all of it is made and is about to be stored: the client cannot have its end. */
+  | 'streamed';
 
 export const STEPS: readonly Step[] = [
   'before-claim',
@@ -21,6 +23,7 @@ export const STEPS: readonly Step[] = [
   'after-end',
   'sending',
   'streaming',
+  'streamed',
 ];
 
 /** How a process is started that stops its requests at the step they name as their person. */

@@ -83,6 +83,7 @@ export class Stops {
       },
       end: async (claim, end) => {
         await at('before-end', claim);
+        await at('streamed', claim);
         const answer = await store.end(claim, end);
         await at('after-end', claim);
         return answer;

@@ -15,7 +15,7 @@ const STORE_DOWN = { status: 503, problem: 'store-down', isReplay: false };
 /** Every step that a store can miss. Half a reply is for processes that die. */
 const MISSED = STEPS.filter((step) => step !== 'sending');
 const ORDERS = ['refuse', 'postgres', 'atomic'].flatMap((route) =>
-  MISSED.filter((step) => route !== 'atomic' || step !== 'streaming').map((step) => ({ route, step })),
+  MISSED.filter((step) => route !== 'atomic' || !step.startsWith('stream')).map((step) => ({ route, step })),
 );
 
 /** Whether an order needs its store again before it can be answered at all: what it writes is written there. */

@@ -137,6 +137,17 @@ describe.each(ADAPTERS)('$name', (adapter) => {
     expect(count()).toBe(1);
   });
 
+  test(`${adapter.name}: headers that the route names are part of the request, others are not [S1.2]`, async () => {
+    const { url, count } = await bench(adapter, () => ({ status: 200, body: 'x' }), { headers: ['X-Api-Version'] });
+    const key = randomUUID();
+    const headers = { 'x-api-version': '1', 'x-other': 'a' };
+    expect((await call(url, 'x', { key, headers })).status).toBe(200);
+    for (const other of [{ 'x-api-version': '2' }, {}])
+      expect(await call(url, 'x', { key, headers: other })).toMatchObject({ status: 422, problem: 'mismatch' });
+    expect(await call(url, 'x', { key, headers: { ...headers, 'x-other': 'b' } })).toMatchObject({ isReplay: true });
+    expect(count()).toBe(1);
+  });
+
   test(`${adapter.name}: the same body in another order or spelling is the same request [S1.2]`, async () => {
     const { url, count } = await bench(adapter, () => ({ status: 200, body: 'x' }));
     const key = randomUUID();
@@ -240,6 +251,19 @@ describe.each(ADAPTERS)('$name', (adapter) => {
     });
     const key = randomUUID();
     expect((await call(url, 'x', { key })).bytes).toHaveLength(5_000);
+    expect(await call(url, 'x', { key })).toMatchObject({ status: 410, problem: 'reply-not-kept' });
+    expect(count()).toBe(1);
+  });
+
+  test(`${adapter.name}: a reply in pieces that grows too large to be kept is sent whole, and never made again [X.15]`, async () => {
+    const parts = Array.from('abcdef', (letter) => letter.repeat(1_000));
+    const { url, count } = await bench(
+      adapter,
+      () => ({ status: 200, headers: { 'content-type': 'text/plain' }, pieces: () => pieces(...parts) }),
+      { maxReplyBytes: 3_500 },
+    );
+    const key = randomUUID();
+    expect((await call(url, 'x', { key })).text).toBe(parts.join(''));
     expect(await call(url, 'x', { key })).toMatchObject({ status: 410, problem: 'reply-not-kept' });
     expect(count()).toBe(1);
   });
