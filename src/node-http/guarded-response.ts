@@ -5,6 +5,7 @@ import { HoldfastError } from '../kernel/error.ts';
 import { createSleep } from '../kernel/sleep.ts';
 import { systemEffects } from '../system/effects.ts';
 import type { NodeResponse } from './node-response.ts';
+import { type Client, outliveClient } from './outlive-client.ts';
 import { applyHead, headLines, readHead, type ResponseHead, writeHead } from './response-head.ts';
 
 const sleep = createSleep(systemEffects);
@@ -15,6 +16,8 @@ const REPLY_WITHIN_MS = 10_000;
  * passed on at once; a reply that is ended in one go is not sent before it is kept. Inside `commit` nothing is passed on: the reply
  * is kept in the transaction and sent after it, and a transaction that fails leaves the response as it was before.
  *
+ * A client that goes away stops nothing: the reply is made to its end and kept.
+ *
  * To everybody else a response that was ended here looks ended at once: an error that comes after it must not write into it.
  */
 export class GuardedResponse<Tx> {
@@ -23,6 +26,7 @@ export class GuardedResponse<Tx> {
   readonly #write: NodeResponse['write'];
   readonly #end: NodeResponse['end'];
   readonly #isHeadSent: () => boolean;
+  readonly #client: Client;
   #chunks: Buffer[] = [];
   #size = 0;
   #isHolding = false;
@@ -36,6 +40,7 @@ export class GuardedResponse<Tx> {
     this.#run = run;
     this.#write = this.#passing(res.write.bind(res));
     this.#end = this.#passing(res.end.bind(res));
+    this.#client = outliveClient(res, () => this.#untilLost());
     const sendHead = res.writeHead.bind(res);
     this.#isHeadSent = getterOf(res, 'headersSent');
     const isEnded = getterOf(res, 'writableEnded');
@@ -106,7 +111,7 @@ export class GuardedResponse<Tx> {
   #onWrite(chunk: unknown, rest: unknown[]): boolean {
     if (this.#hasEnded) return false;
     this.#take(chunk, rest[0]);
-    if (!this.#isHolding) return this.#write(chunk, ...rest);
+    if (!this.#isHolding && !this.#client.isGone) return this.#write(chunk, ...rest);
     const callback = rest.find((item) => typeof item === 'function');
     if (callback !== undefined) queueMicrotask(callback as () => void);
     return true;
@@ -133,7 +138,10 @@ export class GuardedResponse<Tx> {
     } catch {
       // The route's own `keep` threw. The run is in doubt; the client gets what the handler answered.
     }
-    if (last !== undefined) return void this.#end(last, ...this.#afterEnd);
+    if (last !== undefined) {
+      this.#client.letGo();
+      return void this.#end(last, ...this.#afterEnd);
+    }
     if (instead === undefined) return this.#send(head);
     this.#chunks = instead.body === undefined ? [] : [Buffer.from(instead.body)];
     const headers = instead.headers.map(([name, value]) => [name, value] as const);
@@ -141,6 +149,7 @@ export class GuardedResponse<Tx> {
   }
 
   #send(head: ResponseHead): void {
+    this.#client.letGo();
     writeHead(this.#res, head);
     const done = (): void => {
       for (const callback of this.#afterEnd) callback();
@@ -166,6 +175,13 @@ export class GuardedResponse<Tx> {
     if (this.#isHeadSent() && this.#size > this.#run.maxReplyBytes) this.#chunks.length = 0;
     this.#chunks.push(bytes);
     return bytes;
+  }
+
+  /** A run that has lost its claim has nothing to keep: what goes on without a client may stop then. */
+  #untilLost(): void {
+    const { signal } = this.#run;
+    if (signal.aborted) this.#client.letGo();
+    else signal.addEventListener('abort', () => this.#client.letGo(), { once: true });
   }
 
   #forget(): void {

@@ -11,4 +11,5 @@ export interface NodeResponse {
   writeHead(status: number, ...rest: unknown[]): unknown;
   write(chunk: unknown, ...rest: unknown[]): boolean;
   end(...args: unknown[]): unknown;
+  emit(event: string, ...args: unknown[]): boolean;
 }
