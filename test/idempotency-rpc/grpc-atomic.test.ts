@@ -31,13 +31,19 @@ async function shop(
     meets('after');
     return made;
   };
+  const answer = async (
+    call: grpc.ServerUnaryCall<Placed, object>,
+    done: grpc.sendUnaryData<object>,
+  ): Promise<void> => {
+    try {
+      done(null, await commit(call));
+    } catch (error) {
+      done({ code: grpc.status.INTERNAL, details: String(error) });
+    }
+  };
   const orders = new grpc.Server({ interceptors: [guard] });
   orders.addService(SERVICE, {
-    place: (call: grpc.ServerUnaryCall<Placed, object>, done: grpc.sendUnaryData<object>) =>
-      void commit(call).then(
-        (made) => done(null, made),
-        (error: unknown) => done({ code: grpc.status.INTERNAL, details: String(error) }),
-      ),
+    place: (call: grpc.ServerUnaryCall<Placed, object>, done: grpc.sendUnaryData<object>) => void answer(call, done),
     list: (call: grpc.ServerWritableStream<object, object>) => call.end(),
   });
   const bind = promisify(orders.bindAsync.bind(orders));
