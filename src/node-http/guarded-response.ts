@@ -99,16 +99,19 @@ export class GuardedResponse<Tx> {
   /** A function of the response as it was, during whose call everything goes out. */
   #passing<Args extends unknown[], T>(send: (...args: Args) => T): (...args: Args) => T {
     return (...args) => {
+      const wasPassing = this.#isPassing;
       this.#isPassing = true;
       try {
         return send(...args);
       } finally {
-        this.#isPassing = false;
+        this.#isPassing = wasPassing;
       }
     };
   }
 
   #onWrite(chunk: unknown, rest: unknown[]): boolean {
+    // The end of a response of HTTP/2 writes its last chunk through this function.
+    if (this.#isPassing) return this.#write(chunk, ...rest);
     if (this.#hasEnded) return false;
     this.#take(chunk, rest[0]);
     if (!this.#isHolding && !this.#client.isGone) return this.#write(chunk, ...rest);

@@ -2,6 +2,8 @@
 export interface NodeResponse {
   statusCode: number;
   statusMessage: string;
+  /** Of HTTP/2 only. */
+  readonly stream?: unknown;
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
   getHeader(name: string): number | string | readonly string[] | undefined;

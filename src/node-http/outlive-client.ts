@@ -18,7 +18,8 @@ export function outliveClient(res: NodeResponse, onGone: () => void): Client {
   let isGone = false;
   let isLetGo = false;
   res.emit = (event, ...args) => {
-    if (event !== 'close' || isLetGo) return emit(event, ...args);
+    // One of HTTP/2 says `finish` first, although nobody has ended it.
+    if ((event !== 'close' && event !== 'finish') || isLetGo) return emit(event, ...args);
     if (!isGone) {
       isGone = true;
       // Frameworks look at these before they begin to send.

@@ -12,11 +12,11 @@ import { type Answered, call, goAway } from './call.ts';
 type Limits = Pick<RouteOptions<never>, 'maxReplyBytes' | 'maxRunMs'>;
 
 /** A server whose handler writes the response with Node's own functions. */
-async function serve(write: (response: ServerResponse) => void, options: Limits = {}): Promise<string> {
+async function serve(write: (response: ServerResponse) => void | Promise<void>, options: Limits = {}): Promise<string> {
   const app = express();
   const idem = idempotency({ service: 'shop', store: memoryIdempotency() });
   app.post('/do/x', express.json(), idempotent(idem, { person: 'anyone', ...options }), (_request, response) => {
-    write(response);
+    void write(response);
   });
   const server = createServer(app).listen(0, '127.0.0.1');
   await once(server, 'listening');
