@@ -20,7 +20,6 @@ export interface FastifyRequestLike {
 /** What is used of a reply of Fastify 5. */
 export interface FastifyReplyLike {
   readonly raw: NodeResponse;
-  readonly statusCode: number;
   getHeaders(): Readonly<Record<string, unknown>>;
   removeHeader(name: string): unknown;
   code(status: number): unknown;
@@ -54,17 +53,15 @@ export function idempotent<Tx, Request extends FastifyRequestLike>(
   };
 }
 
-/** Fastify keeps status and headers beside the response: a transaction that fails must leave those as they were, too. */
+/** Fastify keeps headers beside the response: a transaction that fails must leave those as they were, too. */
 function restoring<Tx>(reply: FastifyReplyLike, run: RouteRun<Tx, void>): RouteRun<Tx, void> {
   const commit: RouteRun<Tx, void>['commit'] = async (work) => {
-    const { statusCode } = reply;
     const before = { ...reply.getHeaders() };
     try {
       await run.commit(work);
     } catch (error) {
       for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name);
       for (const [name, value] of Object.entries(before)) reply.header(name, value as string | string[]);
-      reply.code(statusCode);
       throw error;
     }
   };

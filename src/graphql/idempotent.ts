@@ -77,7 +77,7 @@ export function idempotent<Tx>(idempotency: Idempotency<Tx>, options: GraphqlOpt
     },
     onResponse: async ({ request, response, setResponse }) => {
       const run = runs.get(request);
-      if (run !== undefined) setResponse(await finishWithResponse(run, response));
+      if (run !== undefined) setResponse(await finishWithResponse(run, response, request.signal));
     },
   };
 }

@@ -37,7 +37,7 @@ export function idempotent<Tx, Context extends HonoContext>(
     // An error of the handler has become the reply of the app's error handler when this resolves.
     await next();
     if (entry.kind === 'run') {
-      const reply = await finishWithResponse(entry.run, context.res);
+      const reply = await finishWithResponse(entry.run, context.res, raw.signal);
       // Setting it merges the headers of what was there before.
       context.res = undefined as unknown as Response;
       context.res = reply;

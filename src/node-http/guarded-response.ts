@@ -5,6 +5,7 @@ import { HoldfastError } from '../kernel/error.ts';
 import { createSleep } from '../kernel/sleep.ts';
 import { systemEffects } from '../system/effects.ts';
 import type { NodeResponse } from './node-response.ts';
+import { type Client, outliveClient } from './outlive-client.ts';
 import { applyHead, headLines, readHead, type ResponseHead, writeHead } from './response-head.ts';
 
 const sleep = createSleep(systemEffects);
@@ -15,6 +16,8 @@ const REPLY_WITHIN_MS = 10_000;
  * passed on at once; a reply that is ended in one go is not sent before it is kept. Inside `commit` nothing is passed on: the reply
  * is kept in the transaction and sent after it, and a transaction that fails leaves the response as it was before.
  *
+ * A client that goes away stops nothing: the reply is made to its end and kept.
+ *
  * To everybody else a response that was ended here looks ended at once: an error that comes after it must not write into it.
  */
 export class GuardedResponse<Tx> {
@@ -23,6 +26,7 @@ export class GuardedResponse<Tx> {
   readonly #write: NodeResponse['write'];
   readonly #end: NodeResponse['end'];
   readonly #isHeadSent: () => boolean;
+  readonly #client: Client;
   #chunks: Buffer[] = [];
   /** The whole body as it was given, where that was one text: Node sends it in one go with the head. */
   #text: { readonly text: string; readonly encoding: BufferEncoding } | undefined;
@@ -38,6 +42,7 @@ export class GuardedResponse<Tx> {
     this.#run = run;
     this.#write = this.#passing(res.write.bind(res));
     this.#end = this.#passing(res.end.bind(res));
+    this.#client = outliveClient(res, () => this.#untilLost());
     const sendHead = res.writeHead.bind(res);
     const before = gettersOf(res);
     this.#isHeadSent = () => before.headersSent.call(res);
@@ -97,19 +102,22 @@ export class GuardedResponse<Tx> {
   /** A function of the response as it was, during whose call everything goes out. */
   #passing<Args extends unknown[], T>(send: (...args: Args) => T): (...args: Args) => T {
     return (...args) => {
+      const wasPassing = this.#isPassing;
       this.#isPassing = true;
       try {
         return send(...args);
       } finally {
-        this.#isPassing = false;
+        this.#isPassing = wasPassing;
       }
     };
   }
 
   #onWrite(chunk: unknown, rest: unknown[]): boolean {
+    // The end of a response of HTTP/2 writes its last chunk through this function.
+    if (this.#isPassing) return this.#write(chunk, ...rest);
     if (this.#hasEnded) return false;
     this.#take(chunk, rest[0]);
-    if (!this.#isHolding) return this.#write(chunk, ...rest);
+    if (!this.#isHolding && !this.#client.isGone) return this.#write(chunk, ...rest);
     const callback = rest.find((item) => typeof item === 'function');
     if (callback !== undefined) queueMicrotask(callback as () => void);
     return true;
@@ -122,24 +130,26 @@ export class GuardedResponse<Tx> {
     const callback = args.find((item) => typeof item === 'function');
     if (callback !== undefined) this.#afterEnd.push(callback as () => void);
     const isInPieces = this.#isHeadSent();
-    const had = this.#chunks.length;
-    if (typeof chunk !== 'function' && chunk !== undefined && chunk !== null) this.#take(chunk, encoding);
-    if (typeof chunk === 'string' && had === 0 && !isInPieces)
-      this.#text = { text: chunk, encoding: encodingOf(encoding) };
+    const isWhole = !isInPieces && this.#chunks.length === 0;
+    const isThere = typeof chunk !== 'function' && chunk !== undefined && chunk !== null;
+    const last = isThere ? this.#take(chunk, encoding) : Buffer.alloc(0);
+    if (typeof chunk === 'string' && isWhole) this.#text = { text: chunk, encoding: encodingOf(encoding) };
     if (this.#isHolding) return this.#onEnd?.();
-    const last = isInPieces ? this.#chunks.slice(had) : undefined;
-    void this.#finish(readHead(this.#res), last);
+    void this.#finish(readHead(this.#res), isInPieces ? last : undefined);
   }
 
-  /** `last` are the chunks that have not gone out yet; `undefined` when nothing has. */
-  async #finish(head: ResponseHead, last: readonly Buffer[] | undefined): Promise<void> {
+  /** `last` is what has not gone out yet; `undefined` when nothing has. */
+  async #finish(head: ResponseHead, last: Buffer | undefined): Promise<void> {
     let instead: HttpReply | undefined;
     try {
       instead = await this.#run.finish(this.#captured(head));
     } catch {
       // The route's own `keep` threw. The run is in doubt; the client gets what the handler answered.
     }
-    if (last !== undefined) return void this.#end(Buffer.concat(last), ...this.#afterEnd);
+    if (last !== undefined) {
+      this.#client.letGo();
+      return void this.#end(last, ...this.#afterEnd);
+    }
     if (instead === undefined) return this.#send(head);
     this.#text = undefined;
     this.#chunks = instead.body === undefined ? [] : [Buffer.from(instead.body)];
@@ -148,6 +158,7 @@ export class GuardedResponse<Tx> {
   }
 
   #send(head: ResponseHead): void {
+    this.#client.letGo();
     writeHead(this.#res, head);
     const done = (): void => {
       for (const callback of this.#afterEnd) callback();
@@ -168,13 +179,22 @@ export class GuardedResponse<Tx> {
     return first && more.length === 0 ? first : Buffer.concat(this.#chunks);
   }
 
-  #take(chunk: unknown, encoding: unknown): void {
+  /** Remembers what was written, and gives it as bytes. */
+  #take(chunk: unknown, encoding: unknown): Buffer {
     const bytes =
       typeof chunk === 'string' ? Buffer.from(chunk, encodingOf(encoding)) : Buffer.from(chunk as Uint8Array);
     this.#size += bytes.length;
     // What has gone out and is too large to be kept need not be remembered.
     if (this.#isHeadSent() && this.#size > this.#run.maxReplyBytes) this.#chunks.length = 0;
     this.#chunks.push(bytes);
+    return bytes;
+  }
+
+  /** A run that has lost its claim has nothing to keep: what goes on without a client may stop then. */
+  #untilLost(): void {
+    const { signal } = this.#run;
+    if (signal.aborted) this.#client.letGo();
+    else signal.addEventListener('abort', () => this.#client.letGo(), { once: true });
   }
 
   #forget(): void {

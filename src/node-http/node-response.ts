@@ -2,6 +2,8 @@
 export interface NodeResponse {
   statusCode: number;
   statusMessage: string;
+  /** Of HTTP/2 only. */
+  readonly stream?: unknown;
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
   getHeader(name: string): number | string | readonly string[] | undefined;
@@ -11,4 +13,5 @@ export interface NodeResponse {
   writeHead(status: number, ...rest: unknown[]): unknown;
   write(chunk: unknown, ...rest: unknown[]): boolean;
   end(...args: unknown[]): unknown;
+  emit(event: string, ...args: unknown[]): boolean;
 }

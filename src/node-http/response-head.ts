@@ -9,8 +9,10 @@ export interface ResponseHead {
 }
 
 export function readHead(res: NodeResponse): ResponseHead {
-  const headers = res.getHeaderNames().map((name) => [name, res.getHeader(name) ?? ''] as const);
-  return { status: res.statusCode, message: res.statusMessage, headers };
+  // HTTP/2 has the status among them once they are sent.
+  const names = res.getHeaderNames().filter((name) => !name.startsWith(':'));
+  const headers = names.map((name) => [name, res.getHeader(name) ?? ''] as const);
+  return { status: res.statusCode, message: hasMessage(res) ? res.statusMessage : '', headers };
 }
 
 /** Makes the head of a response what it was, or what another one's is. */
@@ -18,7 +20,12 @@ export function writeHead(res: NodeResponse, { status, message, headers }: Respo
   for (const name of res.getHeaderNames()) res.removeHeader(name);
   for (const [name, value] of headers) res.setHeader(name, value);
   res.statusCode = status;
-  res.statusMessage = message;
+  if (hasMessage(res)) res.statusMessage = message;
+}
+
+/** HTTP/2 has none, and warns when it is touched. */
+function hasMessage(res: NodeResponse): boolean {
+  return res.stream === undefined;
 }
 
 /** One line for each value. */
@@ -32,7 +39,7 @@ export function headLines({ headers }: ResponseHead): HeaderLine[] {
 export function applyHead(res: NodeResponse, status: number, rest: readonly unknown[]): void {
   res.statusCode = status;
   const [message] = rest;
-  if (typeof message === 'string') res.statusMessage = message;
+  if (typeof message === 'string' && hasMessage(res)) res.statusMessage = message;
   const given = typeof message === 'string' ? rest[1] : message;
   for (const [name, values] of grouped(given)) res.setHeader(name, values.length === 1 ? (values[0] ?? '') : values);
 }

@@ -9,11 +9,12 @@ import { type Context, Hono } from 'hono';
 import * as onExpress from '../../src/express/index.ts';
 import * as onFastify from '../../src/fastify/index.ts';
 import * as onHono from '../../src/hono/index.ts';
-import { type Idempotency, idempotent, type RouteOptions } from '../../src/idempotency/index.ts';
+import { type Idempotency, idempotent, type Resolution, type RouteOptions } from '../../src/idempotency/index.ts';
 
 /** What a handler answers, whatever the framework. */
 export interface Reply {
-  readonly status: number;
+  /** Left out, it is what the framework makes of that. */
+  readonly status?: number;
   readonly headers?: Readonly<Record<string, string | string[]>>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
   /** Sent in pieces, each when it is there. */
@@ -32,9 +33,12 @@ export interface Work<Tx> {
 /** The one handler of all routes of a server. */
 export type Handle<Tx> = (work: Work<Tx>) => Promise<Reply | undefined>;
 
-/** Options that mean the same in every framework. The person is what the header `x-person` says. */
+/**
+ * Options that mean the same in every framework. The person is what the header `x-person` says; a function for unknown outcomes is
+ * asked with what the header `x-order` says.
+ */
 export type CommonOptions = Omit<RouteOptions<never>, 'person' | 'unknown' | 'compare'> & {
-  readonly unknown?: 'refuse' | 'rerun' | undefined;
+  readonly unknown?: 'refuse' | 'rerun' | ((order: string) => Promise<Resolution>) | undefined;
 };
 
 /** A server on a port of its own. */
@@ -55,21 +59,34 @@ export const ADAPTERS: readonly Adapter[] = [
   { name: 'a fetch handler', serve: serveFetch },
 ];
 
-function personOfNode({ headers }: ExpressRequest | FastifyRequest): string {
-  return String(headers['x-person']);
+/** The options as a framework takes them whose requests have headers that `header` reads. */
+function routeOptions<Req>(
+  { unknown, ...options }: CommonOptions,
+  header: (request: Req, name: string) => string,
+): RouteOptions<Req> {
+  return {
+    ...options,
+    person: (request) => header(request, 'x-person'),
+    unknown: typeof unknown === 'function' ? (request) => unknown(header(request, 'x-order')) : unknown,
+  };
 }
 
-function personOf({ headers }: Request): string {
-  return headers.get('x-person') ?? '';
+function headerOfNode({ headers }: ExpressRequest | FastifyRequest, name: string): string {
+  return String(headers[name]);
+}
+
+function headerOf({ headers }: Request, name: string): string {
+  return headers.get(name) ?? '';
 }
 
 async function serveExpress<Tx>(idem: Idempotency<Tx>, options: CommonOptions, handle: Handle<Tx>): Promise<Listening> {
   const app = express();
   app.use(express.json({ limit: '20mb' }), express.raw({ limit: '20mb' }));
-  const guard = onExpress.idempotent(idem, { ...options, person: (request: ExpressRequest) => personOfNode(request) });
+  const guard = onExpress.idempotent(idem, routeOptions<ExpressRequest>(options, headerOfNode));
   app.all('/do/:what', guard, async (request: ExpressRequest, response: ExpressResponse) => {
     const send = async ({ status, headers = {}, body, pieces }: Reply): Promise<void> => {
-      response.status(status).set(headers);
+      if (status !== undefined) response.status(status);
+      response.set(headers);
       if (pieces !== undefined) Readable.from(pieces()).pipe(response);
       else if (body === undefined) response.end();
       else if (typeof body === 'string') response.send(body);
@@ -101,14 +118,12 @@ async function serveFastify<Tx>(idem: Idempotency<Tx>, options: CommonOptions, h
   app.all(
     '/do/:what',
     {
-      preHandler: onFastify.idempotent(idem, {
-        ...options,
-        person: (request: FastifyRequest) => personOfNode(request),
-      }),
+      preHandler: onFastify.idempotent(idem, routeOptions<FastifyRequest>(options, headerOfNode)),
     },
     async (request, reply) => {
       const send = ({ status, headers = {}, body, pieces }: Reply): void => {
-        void reply.code(status).headers(headers);
+        if (status !== undefined) void reply.code(status);
+        void reply.headers(headers);
         void reply.send(
           pieces === undefined
             ? typeof body === 'string'
@@ -138,7 +153,10 @@ async function serveHono<Tx>(idem: Idempotency<Tx>, options: CommonOptions, hand
   const app = new Hono();
   app.all(
     '/do/:what',
-    onHono.idempotent(idem, { ...options, person: ({ req }: Context) => personOf(req.raw) }),
+    onHono.idempotent(
+      idem,
+      routeOptions<Context>(options, ({ req }, name) => headerOf(req.raw, name)),
+    ),
     async (context) => {
       const work = await fetchWork<Tx>(context.req.raw, (tx) => onHono.runOf<Tx>(context).commit(tx));
       const reply = await handle(work);
@@ -150,7 +168,7 @@ async function serveHono<Tx>(idem: Idempotency<Tx>, options: CommonOptions, hand
 }
 
 async function serveFetch<Tx>(idem: Idempotency<Tx>, options: CommonOptions, handle: Handle<Tx>): Promise<Listening> {
-  const guarded = idempotent(idem, { ...options, person: personOf }, async (request, run) => {
+  const guarded = idempotent(idem, routeOptions(options, headerOf), async (request, run) => {
     const work = await fetchWork<Tx>(request, async (made) => run.commit(made));
     const reply = await handle(work);
     return reply === undefined ? work.committed() : toResponse(reply);
@@ -176,7 +194,7 @@ async function fetchWork<Tx>(
   };
 }
 
-function toResponse({ status, headers = {}, body, pieces }: Reply): Response {
+function toResponse({ status = 200, headers = {}, body, pieces }: Reply): Response {
   const lines = Object.entries(headers).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).map((item): [string, string] => [name, item]),
   );

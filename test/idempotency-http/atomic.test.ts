@@ -6,7 +6,7 @@ import { migrate } from '../../src/postgres/index.ts';
 import type { SqlTransaction } from '../../src/postgres/sql-runner.ts';
 import { openPg, type StoreUnderTest } from '../idempotency-stores/postgres-stores.ts';
 import { needs } from '../support/needs.ts';
-import { type Adapter, ADAPTERS, type Work } from './adapters.ts';
+import { type Adapter, ADAPTERS, type Reply, type Work } from './adapters.ts';
 import { call } from './call.ts';
 
 const test = needs('postgres');
@@ -19,7 +19,7 @@ interface Shop {
 async function shop(
   adapter: Adapter,
   { url, namespace: schema }: { url: string; namespace: string },
-  handle: (work: Work<SqlTransaction>, under: StoreUnderTest) => Promise<undefined>,
+  handle: (work: Work<SqlTransaction>, under: StoreUnderTest) => Promise<Reply | undefined>,
 ): Promise<Shop> {
   const admin = new Client({ connectionString: url });
   await admin.connect();
@@ -34,6 +34,21 @@ async function shop(
     await under.close();
   });
   return { url: server.url, under };
+}
+
+async function* pieces(): AsyncIterable<Uint8Array> {
+  for (const text of ['never', ' ', 'seen']) yield new TextEncoder().encode(text);
+}
+
+/** From now on the database refuses lines that begin with `late`, when all is done but for the commit. */
+async function refuseLate(under: StoreUnderTest): Promise<void> {
+  await under.column(
+    `create or replace function $.refuse() returns trigger language plpgsql as 'begin raise ''late''; end'`,
+  );
+  await under.column(`drop trigger if exists late on $.effect`);
+  await under.column(
+    `create constraint trigger late after insert on $.effect deferrable initially deferred for each row when (new.line like 'late%') execute function $.refuse()`,
+  );
 }
 
 describe.each(ADAPTERS)('$name in atomic mode', (adapter) => {
@@ -83,13 +98,7 @@ describe.each(ADAPTERS)('$name in atomic mode', (adapter) => {
         return { status: 200, headers: { 'x-own': 'never seen' }, body: 'ok' };
       }),
     );
-    await under.column(
-      `create or replace function $.refuse() returns trigger language plpgsql as 'begin raise ''late''; end'`,
-    );
-    await under.column(`drop trigger if exists late on $.effect`);
-    await under.column(
-      `create constraint trigger late after insert on $.effect deferrable initially deferred for each row when (new.line like 'late%') execute function $.refuse()`,
-    );
+    await refuseLate(under);
     const key = randomUUID();
     const refused = await call(url, 'x', { key, body: { line: `late ${key}` } });
     expect([refused.status, refused.headers.get('x-own')]).toEqual([500, null]);
@@ -98,4 +107,30 @@ describe.each(ADAPTERS)('$name in atomic mode', (adapter) => {
     expect(await call(url, 'x', { key, body: { line: `late ${key}` } })).toMatchObject({ status: 200, text: 'ok' });
     expect(await under.effects(`late ${key}`)).toBe(1);
   });
+
+  test.for([
+    ['at once', { body: 'never seen' }],
+    ['in pieces', { pieces }],
+  ] as const)(
+    `${adapter.name}, atomic: a reply %s is taken back with its commit; the next is as if it had not been tried [X.15]`,
+    async ([_how, reply], { postgres }) => {
+      const line = `late ${randomUUID()}`;
+      const { url, under } = await shop(adapter, postgres, async (work, store) => {
+        const failing = async (tx: SqlTransaction): Promise<Reply> => {
+          await store.effect(tx, line);
+          return { status: 202, headers: { 'x-own': 'never seen' }, ...reply };
+        };
+        await expect(work.commit(failing)).rejects.toThrow('late');
+        return { headers: { 'content-type': 'text/plain' }, body: 'another time' };
+      });
+      await refuseLate(under);
+      const key = randomUUID();
+      for (const isReplay of [false, true]) {
+        const answer = await call(url, 'x', { key });
+        expect(answer).toMatchObject({ status: 200, text: 'another time', isReplay });
+        expect(answer.headers.get('x-own')).toBeNull();
+      }
+      expect(await under.effects(line)).toBe(0);
+    },
+  );
 });

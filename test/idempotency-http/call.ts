@@ -44,6 +44,15 @@ export async function call(url: string, what: string, options: CallOptions = {})
   return { status: response.status, headers: response.headers, bytes, text, problem, isReplay };
 }
 
+/** Sends a request, reads the beginning of the reply, and is gone. */
+export async function goAway(url: string, key: string): Promise<void> {
+  const headers = { 'content-type': 'application/json', 'x-person': 'ada', 'idempotency-key': key };
+  const gone = new AbortController();
+  const response = await fetch(`${url}/do/x`, { method: 'POST', headers, body: '{"a":1}', signal: gone.signal });
+  await response.body?.getReader().read();
+  gone.abort();
+}
+
 /** What a repetition must give again. */
 export function essence({ status, headers, text, bytes }: Answered): unknown {
   const names = ['content-type', 'location', 'link', 'etag', 'x-own', 'cache-control'];

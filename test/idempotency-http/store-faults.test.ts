@@ -2,8 +2,29 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { type IdempotencyStore, memoryIdempotency } from '../../src/idempotency/index.ts';
 import { ADAPTERS } from './adapters.ts';
-import { bench } from './bench-route.ts';
-import { call } from './call.ts';
+import { bench, Door } from './bench-route.ts';
+import { type Answered, call } from './call.ts';
+
+/** A store of a process that has died, until its heir comes: nobody renews, and no end arrives. */
+function mortal(): { readonly store: IdempotencyStore; heirComes(): void } {
+  const store = memoryIdempotency();
+  let isDead = true;
+  return {
+    store: {
+      ...store,
+      renew: async (claim) => !isDead && store.renew(claim),
+      end: async (claim, end) => (isDead ? 'ended' : store.end(claim, end)),
+    },
+    heirComes: () => (isDead = false),
+  };
+}
+
+/** Sends it until it is known what became of the first one. */
+async function settled(url: string, key: string): Promise<Answered> {
+  let answer: Answered | undefined;
+  await expect.poll(async () => (answer = await call(url, 'x', { key })).problem).not.toBe('in-flight');
+  return answer as Answered;
+}
 
 describe.each(ADAPTERS)('$name and its store', (adapter) => {
   test(`${adapter.name}: a store that refuses or hangs lets nothing run [S1.3]`, async () => {
@@ -55,28 +76,61 @@ describe.each(ADAPTERS)('$name and its store', (adapter) => {
       ['refuse', 409],
       ['rerun', 200],
     ] as const) {
-      const store = memoryIdempotency();
-      // The process of the first run has died: nobody renews, nobody ends.
-      let isDead = true;
-      const dead: IdempotencyStore = {
-        ...store,
-        renew: async (claim) => !isDead && store.renew(claim),
-        end: async (claim, end) => (isDead ? 'ended' : store.end(claim, end)),
-      };
+      const { store, heirComes } = mortal();
       const { url, count } = await bench(adapter, () => ({ status: 200, body: 'x' }), {
-        store: dead,
+        store,
         unknown,
         leaseMs: 1_000,
       });
       const key = randomUUID();
       await call(url, 'x', { key });
-      isDead = false;
-      await expect
-        .poll(async () => (await call(url, 'x', { key })).problem !== 'in-flight', { timeout: 20_000 })
-        .toBe(true);
-      const answer = await call(url, 'x', { key });
+      heirComes();
+      const answer = await settled(url, key);
       expect([unknown, answer.status, count()]).toEqual([unknown, status, unknown === 'refuse' ? 1 : 2]);
       if (unknown === 'refuse') expect(answer.problem).toBe('unknown-outcome');
     }
+  });
+
+  test(`${adapter.name}: whoever is asked about a lost run may refuse or fail, and is asked again by the next request [X.15]`, async () => {
+    const { store, heirComes } = mortal();
+    let asked = 0;
+    const { url, count } = await bench(adapter, (n) => ({ status: 200, body: `${n}` }), {
+      store,
+      unknown: async () => {
+        if (++asked === 2) throw new Error('nobody can tell');
+        return asked === 1 ? 'refuse' : 'rerun';
+      },
+      leaseMs: 1_000,
+    });
+    const key = randomUUID();
+    await call(url, 'x', { key });
+    heirComes();
+    expect(await settled(url, key)).toMatchObject({ status: 409, problem: 'unknown-outcome' });
+    expect(await call(url, 'x', { key })).toMatchObject({ status: 500, isReplay: false });
+    expect([asked, count()]).toEqual([2, 1]);
+    for (const isReplay of [false, true])
+      expect(await call(url, 'x', { key })).toMatchObject({ status: 200, text: '2', isReplay });
+    expect([asked, count()]).toEqual([3, 2]);
+  });
+
+  test(`${adapter.name}: a run that comes back after another has taken over gives its client the reply of that one [X.15]`, async () => {
+    const door = new Door();
+    const store = { ...memoryIdempotency(), renew: () => Promise.reject(new Error('away')) };
+    const { url, count } = await bench(
+      adapter,
+      async (n) => {
+        if (n === 1) await door.passed;
+        return { status: 200 + n, headers: { 'x-own': `${n}` }, body: `${n}` };
+      },
+      { store, unknown: 'rerun', leaseMs: 1_000 },
+    );
+    const key = randomUUID();
+    const first = call(url, 'x', { key });
+    await expect.poll(count).toBe(1);
+    expect(await settled(url, key)).toMatchObject({ status: 202, text: '2', isReplay: false });
+    door.open();
+    const late = await first;
+    expect(late).toMatchObject({ status: 202, text: '2', isReplay: true });
+    expect(late.headers.get('x-own')).toBe('2');
   });
 });

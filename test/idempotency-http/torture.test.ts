@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ADAPTERS, type Reply } from './adapters.ts';
 import { bench, Door } from './bench-route.ts';
-import { call, essence } from './call.ts';
+import { call, essence, goAway } from './call.ts';
 
 async function* pieces(...texts: string[]): AsyncIterable<Uint8Array> {
   for (const text of texts) yield new TextEncoder().encode(text);
@@ -137,6 +137,17 @@ describe.each(ADAPTERS)('$name', (adapter) => {
     expect(count()).toBe(1);
   });
 
+  test(`${adapter.name}: headers that the route names are part of the request, others are not [S1.2]`, async () => {
+    const { url, count } = await bench(adapter, () => ({ status: 200, body: 'x' }), { headers: ['X-Api-Version'] });
+    const key = randomUUID();
+    const headers = { 'x-api-version': '1', 'x-other': 'a' };
+    expect((await call(url, 'x', { key, headers })).status).toBe(200);
+    for (const other of [{ 'x-api-version': '2' }, {}])
+      expect(await call(url, 'x', { key, headers: other })).toMatchObject({ status: 422, problem: 'mismatch' });
+    expect(await call(url, 'x', { key, headers: { ...headers, 'x-other': 'b' } })).toMatchObject({ isReplay: true });
+    expect(count()).toBe(1);
+  });
+
   test(`${adapter.name}: the same body in another order or spelling is the same request [S1.2]`, async () => {
     const { url, count } = await bench(adapter, () => ({ status: 200, body: 'x' }));
     const key = randomUUID();
@@ -244,6 +255,19 @@ describe.each(ADAPTERS)('$name', (adapter) => {
     expect(count()).toBe(1);
   });
 
+  test(`${adapter.name}: a reply in pieces that grows too large to be kept is sent whole, and never made again [X.15]`, async () => {
+    const parts = Array.from('abcdef', (letter) => letter.repeat(1_000));
+    const { url, count } = await bench(
+      adapter,
+      () => ({ status: 200, headers: { 'content-type': 'text/plain' }, pieces: () => pieces(...parts) }),
+      { maxReplyBytes: 3_500 },
+    );
+    const key = randomUUID();
+    expect((await call(url, 'x', { key })).text).toBe(parts.join(''));
+    expect(await call(url, 'x', { key })).toMatchObject({ status: 410, problem: 'reply-not-kept' });
+    expect(count()).toBe(1);
+  });
+
   test(`${adapter.name}: a client that goes away does not stop the run, and finds its reply later [X.15]`, async () => {
     const door = new Door();
     const { url, count } = await bench(adapter, async (n) => {
@@ -259,6 +283,47 @@ describe.each(ADAPTERS)('$name', (adapter) => {
     expect((await call(url, 'x', { key })).problem).toBe('in-flight');
     door.open();
     await expect.poll(async () => (await call(url, 'x', { key })).status).toBe(201);
+    expect(count()).toBe(1);
+  });
+
+  test(`${adapter.name}: a client that goes away in the middle of a stream finds the whole of it later [X.15]`, async () => {
+    const door = new Door();
+    const large = 'x'.repeat(100_000);
+    const made = async function* (): AsyncIterable<Uint8Array> {
+      // More than a connection takes whose client reads no more.
+      for (let n = 0; n < 100; n++) yield Buffer.from(large);
+      await door.passed;
+      yield Buffer.from('the end');
+    };
+    const headers = { 'content-type': 'text/event-stream' };
+    const { url, count } = await bench(adapter, () => ({ status: 201, headers, pieces: made }), {
+      maxReplyBytes: 20_000_000,
+    });
+    const key = randomUUID();
+    await goAway(url, key);
+    expect((await call(url, 'x', { key })).problem).toBe('in-flight');
+    door.open();
+    await expect.poll(async () => (await call(url, 'x', { key })).isReplay).toBe(true);
+    const { status, text } = await call(url, 'x', { key });
+    expect([status, text.length, text.slice(-8)]).toEqual([201, 10_000_007, 'xthe end']);
+    expect(count()).toBe(1);
+  });
+
+  test(`${adapter.name}: a client that has gone before the stream begins finds the whole of it later [X.15]`, async () => {
+    const door = new Door();
+    const { url, count } = await bench(adapter, async () => {
+      await door.passed;
+      return { status: 201, headers: { 'content-type': 'text/event-stream' }, pieces: () => pieces('do', 'ne') };
+    });
+    const key = randomUUID();
+    const gone = new AbortController();
+    const first = call(url, 'x', { key, signal: gone.signal });
+    await expect.poll(count).toBe(1);
+    gone.abort();
+    await expect(first).rejects.toThrow('aborted');
+    expect((await call(url, 'x', { key })).problem).toBe('in-flight');
+    door.open();
+    await expect.poll(() => call(url, 'x', { key })).toMatchObject({ status: 201, text: 'done', isReplay: true });
     expect(count()).toBe(1);
   });
 

@@ -2,31 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import * as grpc from '@grpc/grpc-js';
 import { expect, onTestFinished, test } from 'vitest';
-import { clientInterceptor, runOf, serverInterceptor } from '../../src/grpc/index.ts';
-import { idempotency, memoryIdempotency } from '../../src/idempotency/index.ts';
+import { clientInterceptor, runOf, serverInterceptor, type ServerInterceptorOptions } from '../../src/grpc/index.ts';
+import { idempotency, type IdempotencyStore, memoryIdempotency } from '../../src/idempotency/index.ts';
+import { SERVICE } from './orders-service.ts';
 
 interface Order {
   readonly item: string;
 }
-
-const json = {
-  serialize: (value: object): Buffer => Buffer.from(JSON.stringify(value)),
-  deserialize: (bytes: Buffer): object => JSON.parse(bytes.toString()) as object,
-};
-
-function method(path: string, stream = false): grpc.MethodDefinition<object, object> {
-  return {
-    path,
-    requestStream: false,
-    responseStream: stream,
-    requestSerialize: json.serialize,
-    requestDeserialize: json.deserialize,
-    responseSerialize: json.serialize,
-    responseDeserialize: json.deserialize,
-  };
-}
-
-const SERVICE = { place: method('/shop.Orders/Place'), list: method('/shop.Orders/List', true) };
 
 interface Shop {
   call(item: string, key?: string | null, person?: string): Promise<{ reply: object; replayed: unknown }>;
@@ -34,16 +16,22 @@ interface Shop {
   open(): void;
 }
 
-async function shop(options: { readonly withKeys?: boolean } = {}): Promise<Shop> {
+interface ShopOptions extends Partial<ServerInterceptorOptions> {
+  readonly withKeys?: boolean;
+  readonly store?: IdempotencyStore;
+}
+
+async function shop({ withKeys, store = memoryIdempotency(), ...options }: ShopOptions = {}): Promise<Shop> {
   let n = 0;
   let open = (): void => undefined;
   const door = new Promise<void>((resolve) => (open = resolve));
-  const idem = idempotency({ service: 'shop', store: memoryIdempotency() });
-  const server = new grpc.Server({
-    interceptors: [
-      serverInterceptor(grpc, idem, { services: [SERVICE], person: (metadata) => String(metadata.get('person')[0]) }),
-    ],
+  const idem = idempotency({ service: 'shop', store });
+  const guard = serverInterceptor(grpc, idem, {
+    services: [SERVICE],
+    person: (metadata) => String(metadata.get('person')[0]),
+    ...options,
   });
+  const server = new grpc.Server({ interceptors: [guard] });
   server.addService(SERVICE, {
     place: (call: grpc.ServerUnaryCall<Order, object>, done: grpc.sendUnaryData<object>) => {
       const slowly = async (made: object): Promise<void> => {
@@ -55,7 +43,7 @@ async function shop(options: { readonly withKeys?: boolean } = {}): Promise<Shop
       if (item === 'bad') return done({ code: grpc.status.NOT_FOUND, details: `no ${item} ${n}` });
       if (item === 'throw') throw new Error('boom');
       const reply = { item, n, child: runOf(call.metadata).childKey('card') };
-      if (item !== 'slow') return done(null, reply);
+      if (item !== 'slow' || n > 1) return done(null, reply);
       void slowly(reply);
     },
     list: (call: grpc.ServerWritableStream<object, object>) => {
@@ -65,7 +53,7 @@ async function shop(options: { readonly withKeys?: boolean } = {}): Promise<Shop
   });
   const port = await promisify(server.bindAsync.bind(server))('127.0.0.1:0', grpc.ServerCredentials.createInsecure());
   const Client = grpc.makeGenericClientConstructor(SERVICE, 'Orders');
-  const interceptors = options.withKeys ? [clientInterceptor(grpc) as grpc.Interceptor] : [];
+  const interceptors = withKeys ? [clientInterceptor(grpc) as grpc.Interceptor] : [];
   const client = new Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure(), { interceptors });
   onTestFinished(() => {
     client.close();
@@ -150,4 +138,24 @@ test('gRPC: the client interceptor gives each call a key, unless it brings one [
   expect(count()).toBe(2);
   await call('pen', 'k');
   expect((await call('pen', 'k')).replayed).toBe('true');
+});
+
+test('gRPC: a run that comes back after another has taken over answers nothing of its own [X.15]', async () => {
+  const store = { ...memoryIdempotency(), renew: () => Promise.reject(new Error('away')) };
+  const { call, count, open } = await shop({ store, unknown: 'rerun', leaseMs: 1_000 });
+  const first = call('slow', 'k').catch((error: unknown) => error);
+  await expect.poll(count).toBe(1);
+  await expect.poll(() => call('slow', 'k').catch(() => undefined)).toMatchObject({ reply: { n: 2 } });
+  open();
+  expect(await first).toMatchObject(problem(grpc.status.ABORTED, 'in-flight'));
+  expect(await call('slow', 'k')).toMatchObject({ reply: { n: 2 }, replayed: 'true' });
+});
+
+test('gRPC: ends that are not to be kept are released, or left in doubt [X.15]', async () => {
+  const { call, count } = await shop({
+    keep: ({ details }) => (details.endsWith('3') ? 'doubt' : 'release'),
+  });
+  for (const n of [1, 2, 3]) await expect(call('bad', 'k')).rejects.toMatchObject({ details: `no bad ${n}` });
+  await expect(call('bad', 'k')).rejects.toMatchObject(problem(grpc.status.FAILED_PRECONDITION, 'unknown-outcome'));
+  expect(count()).toBe(3);
 });

@@ -36,7 +36,7 @@ export function idempotent<Tx, Req extends Request = Request, Rest extends reado
       await run.fail();
       throw error;
     }
-    return finishWithResponse(run, response);
+    return finishWithResponse(run, response, request.signal);
   };
 }
 

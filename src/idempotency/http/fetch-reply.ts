@@ -1,3 +1,4 @@
+import { linkAbort } from '../../kernel/abort-link.ts';
 import { joined } from './fetch-request.ts';
 import type { CapturedReply, HeaderLine, HttpReply } from './http-reply.ts';
 import type { HttpRun } from './http-run.ts';
@@ -12,9 +13,14 @@ export function toResponse({ status, headers, body }: HttpReply): Response {
 
 /**
  * Ends the run with what the handler answered, and gives back what to send. The run ends before the last byte is sent; what does not
- * fit or must not wait is passed on as it comes, and goes on being read when the client has gone.
+ * fit or must not wait is passed on as it comes, and goes on being read when the client has gone: `signal` says so of one that has
+ * gone before anything was sent, when servers do not touch the response any more.
  */
-export async function finishWithResponse<Tx>(run: HttpRun<Tx>, response: Response): Promise<Response> {
+export async function finishWithResponse<Tx>(
+  run: HttpRun<Tx>,
+  response: Response,
+  signal: AbortSignal,
+): Promise<Response> {
   const reply = { status: response.status, headers: headerLines(response.headers) };
   if (response.body === null) {
     const instead = await run.finish({ ...reply, body: undefined });
@@ -28,7 +34,7 @@ export async function finishWithResponse<Tx>(run: HttpRun<Tx>, response: Respons
       return instead === undefined ? marked(run, response, bytes) : toResponse(instead);
     }
   }
-  return marked(run, response, passOn(run, source, reply));
+  return marked(run, response, passOn(run, source, reply, signal));
 }
 
 /** Reads a response that must be kept before any of it is sent; `send` is the same response, to be sent then. */
@@ -61,12 +67,20 @@ function passOn<Tx>(
   run: HttpRun<Tx>,
   source: Source,
   reply: Pick<CapturedReply, 'status' | 'headers'>,
+  signal: AbortSignal,
 ): ReadableStream<Uint8Array> {
   const waiting = [...source.taken];
   let isGone = false;
   const finish = async (): Promise<void> => {
     await run.finish({ ...reply, body: source.isTooLarge ? 'too-large' : source.all() });
   };
+  const leave = (): void => {
+    if (isGone) return;
+    isGone = true;
+    void drain(run, source, finish);
+  };
+  const unlink = linkAbort(signal, leave);
+  if (signal.aborted) leave();
   return new ReadableStream<Uint8Array>({
     pull: async (controller) => {
       const chunk = waiting.shift();
@@ -74,6 +88,7 @@ function passOn<Tx>(
       try {
         const next = await source.next();
         if (next !== undefined) return isGone ? undefined : controller.enqueue(next);
+        unlink();
         await finish();
         if (!isGone) controller.close();
       } catch (error) {
@@ -81,10 +96,7 @@ function passOn<Tx>(
         if (!isGone) controller.error(error);
       }
     },
-    cancel: () => {
-      isGone = true;
-      void drain(run, source, finish);
-    },
+    cancel: leave,
   });
 }
 
