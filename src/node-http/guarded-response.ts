@@ -3,26 +3,35 @@ import type { CapturedReply, HttpReply } from '../idempotency/http/http-reply.ts
 import type { HttpRun, RouteRun } from '../idempotency/http/http-run.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import { createSleep } from '../kernel/sleep.ts';
-import { systemEffects } from '../system/effects.ts';
+import { letProcessEnd, systemEffects } from '../system/effects.ts';
 import type { NodeResponse } from './node-response.ts';
 import { applyHead, headLines, readHead, type ResponseHead, writeHead } from './response-head.ts';
 
 const sleep = createSleep(systemEffects);
 const REPLY_WITHIN_MS = 10_000;
+// As long as a run that is not heard of counts as running, unless a route says otherwise.
+const QUIET_MS = 30_000;
 
 /**
  * Reads what is written to a response, however it is written, and ends the run before the last byte goes out. What comes in pieces is
  * passed on at once; a reply that is ended in one go is not sent before it is kept. Inside `commit` nothing is passed on: the reply
  * is kept in the transaction and sent after it, and a transaction that fails leaves the response as it was before.
  *
- * To everybody else a response that was ended here looks ended at once: an error that comes after it must not write into it.
+ * To everybody else a response that was ended here looks ended at once: an error that comes after it must not write into it. To the
+ * layers below, such as one that compresses, it looks as it is while they are called.
+ *
+ * A reply that had begun when its client went away, and that nobody goes on with, leaves its run in doubt.
  */
 export class GuardedResponse<Tx> {
   readonly #res: NodeResponse;
   readonly #run: HttpRun<Tx>;
   readonly #write: NodeResponse['write'];
   readonly #end: NodeResponse['end'];
+  readonly #flush: () => void;
   readonly #isHeadSent: () => boolean;
+  /** As the handler made it, when the reply came in pieces: layers below write their own headers when it goes out. */
+  #head: ResponseHead | undefined;
+  #heardMs = 0;
   #chunks: Buffer[] = [];
   #size = 0;
   #isHolding = false;
@@ -36,6 +45,8 @@ export class GuardedResponse<Tx> {
     this.#run = run;
     this.#write = this.#passing(res.write.bind(res));
     this.#end = this.#passing(res.end.bind(res));
+    const flush = res.flushHeaders?.bind(res);
+    this.#flush = this.#passing(() => flush?.());
     const sendHead = res.writeHead.bind(res);
     this.#isHeadSent = getterOf(res, 'headersSent');
     const isEnded = getterOf(res, 'writableEnded');
@@ -46,15 +57,23 @@ export class GuardedResponse<Tx> {
       if (!this.#hasEnded) applyHead(res, status, rest);
       return res;
     };
-    res.write = (chunk, ...rest) => this.#onWrite(chunk, rest);
+    // The end of HTTP/2 writes its chunk through this function.
+    res.write = (chunk, ...rest) => (this.#isPassing ? this.#write(chunk, ...rest) : this.#onWrite(chunk, rest));
     res.end = (...args) => {
       this.#onEndCall(args);
       return res;
     };
+    res.flushHeaders = () => {
+      if (this.#hasEnded || this.#isHolding) return;
+      this.#noteHead();
+      this.#flush();
+    };
+    const looksEnded = (): boolean => this.#hasEnded && !this.#isPassing;
     Object.defineProperties(res, {
-      headersSent: { configurable: true, get: () => this.#hasEnded || this.#isHeadSent() },
-      writableEnded: { configurable: true, get: () => this.#hasEnded || isEnded() },
+      headersSent: { configurable: true, get: () => looksEnded() || this.#isHeadSent() },
+      writableEnded: { configurable: true, get: () => looksEnded() || isEnded() },
     });
+    res.once('close', () => this.#onClose());
   }
 
   /** The run as a handler sees it. */
@@ -91,22 +110,48 @@ export class GuardedResponse<Tx> {
     }
   }
 
+  #onClose(): void {
+    const isOpen = (): boolean => !this.#hasEnded && this.#isHeadSent();
+    if (!isOpen()) return;
+    const give = (): void => {
+      if (isOpen()) void this.#run.doubt();
+    };
+    // A source that was piped into it is taken off, and nothing ends the reply then. Not here: this may be called first.
+    this.#res.once('unpipe', give);
+    this.#heardMs = systemEffects.monoMs();
+    const look = (): void => {
+      const quietMs = systemEffects.monoMs() - this.#heardMs;
+      if (quietMs >= QUIET_MS) return give();
+      letProcessEnd(systemEffects.setTimer(look, QUIET_MS - quietMs));
+    };
+    look();
+  }
+
+  #noteHead(): void {
+    if (!this.#isHeadSent()) this.#head = readHead(this.#res);
+  }
+
   /** A function of the response as it was, during whose call everything goes out. */
   #passing<Args extends unknown[], T>(send: (...args: Args) => T): (...args: Args) => T {
     return (...args) => {
+      const wasPassing = this.#isPassing;
       this.#isPassing = true;
       try {
         return send(...args);
       } finally {
-        this.#isPassing = false;
+        this.#isPassing = wasPassing;
       }
     };
   }
 
   #onWrite(chunk: unknown, rest: unknown[]): boolean {
     if (this.#hasEnded) return false;
+    this.#heardMs = systemEffects.monoMs();
     this.#take(chunk, rest[0]);
-    if (!this.#isHolding) return this.#write(chunk, ...rest);
+    if (!this.#isHolding) {
+      this.#noteHead();
+      return this.#write(chunk, ...rest);
+    }
     const callback = rest.find((item) => typeof item === 'function');
     if (callback !== undefined) queueMicrotask(callback as () => void);
     return true;
@@ -123,7 +168,7 @@ export class GuardedResponse<Tx> {
     if (typeof chunk !== 'function' && chunk !== undefined && chunk !== null) this.#take(chunk, encoding);
     if (this.#isHolding) return this.#onEnd?.();
     const last = isInPieces ? this.#chunks.slice(had) : undefined;
-    void this.#finish(readHead(this.#res), last);
+    void this.#finish(this.#head ?? readHead(this.#res), last);
   }
 
   /** `last` are the chunks that have not gone out yet; `undefined` when nothing has. */

@@ -11,4 +11,7 @@ export interface NodeResponse {
   writeHead(status: number, ...rest: unknown[]): unknown;
   write(chunk: unknown, ...rest: unknown[]): boolean;
   end(...args: unknown[]): unknown;
+  /** There in HTTP/2 too, but its types do not know it. */
+  flushHeaders?(): void;
+  once(event: 'close' | 'unpipe', listener: () => void): unknown;
 }

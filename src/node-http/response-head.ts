@@ -4,13 +4,14 @@ import type { NodeResponse } from './node-response.ts';
 /** Status and headers of a response that has not been sent. */
 export interface ResponseHead {
   readonly status: number;
-  readonly message: string;
+  /** HTTP/2 has none, and warns whoever asks for it. */
+  readonly message: string | undefined;
   readonly headers: readonly (readonly [name: string, value: number | string | readonly string[]])[];
 }
 
 export function readHead(res: NodeResponse): ResponseHead {
   const headers = res.getHeaderNames().map((name) => [name, res.getHeader(name) ?? ''] as const);
-  return { status: res.statusCode, message: res.statusMessage, headers };
+  return { status: res.statusCode, message: 'stream' in res ? undefined : res.statusMessage, headers };
 }
 
 /** Makes the head of a response what it was, or what another one's is. */
@@ -18,7 +19,7 @@ export function writeHead(res: NodeResponse, { status, message, headers }: Respo
   for (const name of res.getHeaderNames()) res.removeHeader(name);
   for (const [name, value] of headers) res.setHeader(name, value);
   res.statusCode = status;
-  res.statusMessage = message;
+  if (message !== undefined && !('stream' in res)) res.statusMessage = message;
 }
 
 /** One line for each value. */
@@ -32,7 +33,7 @@ export function headLines({ headers }: ResponseHead): HeaderLine[] {
 export function applyHead(res: NodeResponse, status: number, rest: readonly unknown[]): void {
   res.statusCode = status;
   const [message] = rest;
-  if (typeof message === 'string') res.statusMessage = message;
+  if (typeof message === 'string' && !('stream' in res)) res.statusMessage = message;
   const given = typeof message === 'string' ? rest[1] : message;
   for (const [name, values] of grouped(given)) res.setHeader(name, values.length === 1 ? (values[0] ?? '') : values);
 }
