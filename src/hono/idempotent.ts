@@ -12,6 +12,7 @@ import { HoldfastError } from '../kernel/error.ts';
 export interface HonoContext {
   readonly req: { readonly raw: Request; readonly routePath?: string };
   res: Response;
+  readonly finalized?: boolean;
   readonly error?: Error | undefined;
 }
 
@@ -35,13 +36,23 @@ export function idempotent<Tx, Context extends HonoContext>(
     const run: RouteRun<Tx, Response> = entry.kind === 'run' ? fetchRun(entry.run) : unguardedRun(idempotency);
     runs.set(raw, run);
     // An error of the handler has become the reply of the app's error handler when this resolves.
-    await next();
-    if (entry.kind === 'run') {
-      const reply = await finishWithResponse(entry.run, context.res);
-      // Setting it merges the headers of what was there before.
-      context.res = undefined as unknown as Response;
-      context.res = reply;
+    try {
+      await next();
+    } catch (error) {
+      // What is thrown and is no Error passes that handler by.
+      if (entry.kind === 'run') await entry.run.fail();
+      throw error;
     }
+    if (entry.kind !== 'run') return undefined;
+    if (context.finalized === false) {
+      // The handler has returned nothing, and Hono says so itself.
+      await entry.run.fail();
+      return undefined;
+    }
+    const reply = await finishWithResponse(entry.run, context.res);
+    // Setting it merges the headers of what was there before.
+    context.res = undefined as unknown as Response;
+    context.res = reply;
     return undefined;
   };
 }

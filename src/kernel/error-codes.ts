@@ -54,6 +54,7 @@ export interface ErrorDetails {
   IDEMPOTENCY_MISMATCH: { domain: string };
   IDEMPOTENCY_NOT_ATOMIC: { domain: string };
   IDEMPOTENCY_NOT_KEPT: { domain: string };
+  IDEMPOTENCY_NO_RESPONSE: { found: string };
   IDEMPOTENCY_NO_RUN: Record<string, never>;
   IDEMPOTENCY_REPLY_MISSING: { waitedMs: number };
   IDEMPOTENCY_REPLY_SENT: Record<string, never>;
@@ -192,6 +193,8 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `"${d.domain}" called commit, and its idempotency store has no transactions; use postgresIdempotency({ pool }), or end the run without commit`,
   IDEMPOTENCY_NOT_KEPT: (d) =>
     `"${d.domain}" was run with this key, but its result is not kept any more; look the result up, running it again would do it twice`,
+  IDEMPOTENCY_NO_RESPONSE: (d) =>
+    `the guarded handler gave ${d.found}, which cannot be sent or kept; return a new Response, and do not read it`,
   IDEMPOTENCY_NO_RUN: () => `this request has no run: its route is not guarded; put idempotent() before the handler`,
   IDEMPOTENCY_REPLY_MISSING: (d) =>
     `commit made no reply within ${d.waitedMs} ms and was rolled back; end the reply inside commit, it is sent after the transaction`,

@@ -1,3 +1,4 @@
+import { HoldfastError } from '../../kernel/error.ts';
 import { joined } from './fetch-request.ts';
 import type { CapturedReply, HeaderLine, HttpReply } from './http-reply.ts';
 import type { HttpRun } from './http-run.ts';
@@ -15,6 +16,12 @@ export function toResponse({ status, headers, body }: HttpReply): Response {
  * fit or must not wait is passed on as it comes, and goes on being read when the client has gone.
  */
 export async function finishWithResponse<Tx>(run: HttpRun<Tx>, response: Response): Promise<Response> {
+  try {
+    checkResponse(response);
+  } catch (error) {
+    await run.fail();
+    throw error;
+  }
   const reply = { status: response.status, headers: headerLines(response.headers) };
   if (response.body === null) {
     const instead = await run.finish({ ...reply, body: undefined });
@@ -36,6 +43,7 @@ export async function captureResponse(
   response: Response,
   maxBytes: number,
 ): Promise<CapturedReply & { send: Response }> {
+  checkResponse(response);
   const { status, statusText } = response;
   const reply = { status, headers: headerLines(response.headers) };
   if (response.body === null) return { ...reply, body: undefined, send: response };
@@ -135,6 +143,21 @@ function marked<Tx>(run: HttpRun<Tx>, response: Response, body: Uint8Array | Rea
   const headers = new Headers(response.headers);
   headers.set(...run.header);
   return new Response(mayHaveBody(status) ? (body as BodyInit | null) : null, { status, statusText, headers });
+}
+
+/** A handler that forgets to return is not told so by a language without types. */
+function checkResponse(response: Response | undefined | null): void {
+  const found = unfit(response);
+  if (found !== undefined) throw new HoldfastError('IDEMPOTENCY_NO_RESPONSE', { found });
+}
+
+function unfit(response: Response | undefined | null): string | undefined {
+  if (response === undefined || response === null) return 'nothing';
+  const { status, headers, bodyUsed, body } = response as Partial<Response>;
+  if (typeof status !== 'number' || typeof headers?.get !== 'function') return 'something that is no Response';
+  // `Response.error()` has the status 0.
+  if (status < 200 || status > 599) return `a Response of status ${status}`;
+  return bodyUsed === true || body?.locked === true ? 'a Response whose body was read' : undefined;
 }
 
 function mayHaveBody(status: number): boolean {

@@ -65,7 +65,8 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Uin
     if (done) break;
     size += value.length;
     if (size > maxBytes) {
-      await reader?.cancel();
+      // Not waited for: one copy of a body is cancelled when the other one is.
+      reader?.cancel().catch(() => undefined);
       return undefined;
     }
     chunks.push(value);

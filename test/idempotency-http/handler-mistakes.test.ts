@@ -1,0 +1,140 @@
+import { Hono } from 'hono';
+import { expect, test } from 'vitest';
+import { idempotent as onHono } from '../../src/hono/index.ts';
+import {
+  idempotency,
+  type IdempotencyEvent,
+  idempotent,
+  memoryIdempotency,
+  type RouteOptions,
+} from '../../src/idempotency/index.ts';
+
+interface Route {
+  readonly events: IdempotencyEvent[];
+  /** Status, and the problem's name or the text. */
+  ask(options?: { readonly body?: unknown; readonly path?: string }): Promise<unknown>;
+}
+
+type Handler = (request: Request) => unknown;
+
+function route(handler: Handler, options: Partial<RouteOptions<Request>> = {}): Route {
+  const events: IdempotencyEvent[] = [];
+  const store = memoryIdempotency();
+  const idem = idempotency({ service: 'shop', store, observers: [(event) => events.push(event)] });
+  const guarded = idempotent(idem, { person: 'anyone', ...options }, handler as () => Response);
+  return { events, ask: (asked) => answered(guarded, asked) };
+}
+
+async function answered(
+  handle: (request: Request) => Promise<Response> | Response,
+  { body = { a: 1 }, path = '/orders' }: { readonly body?: unknown; readonly path?: string } = {},
+): Promise<unknown> {
+  const isStream = body instanceof ReadableStream;
+  const headers = { 'idempotency-key': 'k', 'content-type': 'application/json' };
+  const request = new Request(`http://shop.example${path}`, {
+    method: 'POST',
+    headers,
+    body: isStream ? body : JSON.stringify(body),
+    ...(isStream ? { duplex: 'half' as const } : {}),
+  });
+  const response = await handle(request);
+  const text = await response.text();
+  const problem = /urn:holdfast:idempotency:([\w-]+)/.exec(text)?.[1];
+  return [response.status, problem ?? text];
+}
+
+const UNFIT: Readonly<Record<string, readonly [Handler, string]>> = {
+  nothing: [() => undefined, 'nothing'],
+  'a plain object': [() => ({ ok: true }), 'something that is no Response'],
+  'a response that it has read': [
+    async () => {
+      const response = new Response('x');
+      await response.text();
+      return response;
+    },
+    'a Response whose body was read',
+  ],
+  'an error of the network': [() => Response.error(), 'a Response of status 0'],
+};
+
+test.each(Object.entries(UNFIT))(
+  'a handler that returns %s is told so, and has failed for whoever asks again [X.15]',
+  async (_name, [handler, found]) => {
+    const { ask, events } = route(handler);
+    await expect(ask()).rejects.toMatchObject({ code: 'IDEMPOTENCY_NO_RESPONSE', details: { found } });
+    expect(await ask()).toEqual([500, 'failed']);
+    expect(events.map(({ kind }) => kind)).toEqual(['first', 'finished', 'replayed']);
+  },
+);
+
+test.each([
+  [
+    'throws what is no error',
+    (): Response => {
+      // oxlint-disable-next-line only-throw-error
+      throw 'out of paper';
+    },
+  ],
+  ['returns nothing', (): Response => undefined as unknown as Response],
+])('a handler of Hono that %s ends its run [X.15]', async (_name, handler) => {
+  const idem = idempotency({ service: 'shop', store: memoryIdempotency() });
+  const app = new Hono();
+  app.onError((_error, context) => context.text('it failed', 500));
+  app.post('/orders', onHono(idem, { person: 'anyone' }), handler);
+  const first = await answered(async (request) => app.fetch(request)).catch((error: unknown) => error);
+  expect(['out of paper', [500, 'it failed']]).toContainEqual(first);
+  expect(await answered(async (request) => app.fetch(request))).toEqual([500, 'failed']);
+});
+
+test('a body without a length that is too large is refused, and nobody waits for its end [S1.2]', async () => {
+  const { ask } = route(() => new Response('done'), { maxRequestBytes: 1_000 });
+  const body = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(600)) });
+  expect(await ask({ body })).toEqual([413, 'body-too-large']);
+});
+
+test('an address of any length can be guarded, and each is its own [S1.1]', async () => {
+  let n = 0;
+  const { ask } = route(() => new Response(`${++n}`));
+  const long = `/${'a'.repeat(400)}`;
+  expect(await ask({ path: long })).toEqual([200, '1']);
+  expect(await ask({ path: `${long}b` })).toEqual([200, '2']);
+  expect(await ask({ path: long })).toEqual([200, '1']);
+});
+
+test('what a route compares may be a promise, as the body of a request is [S1.2]', async () => {
+  const { ask } = route((request) => new Response(request.method), {
+    compare: async (request) => ((await request.clone().json()) as { id: number }).id,
+  });
+  expect(await ask({ body: { id: 1, at: 1 } })).toEqual([200, 'POST']);
+  expect(await ask({ body: { id: 1, at: 2 } })).toEqual([200, 'POST']);
+  expect(await ask({ body: { id: 2, at: 1 } })).toEqual([422, 'mismatch']);
+});
+
+test('a route that answers neither a reply nor a word about a lost run leaves it unknown, and says so [X.15]', async () => {
+  const { ask, events } = route(() => new Response('done'), {
+    keep: () => 'doubt',
+    unknown: async () => undefined as never,
+  });
+  await ask();
+  await expect(ask()).rejects.toMatchObject({ code: 'INVALID_OPTIONS', message: expect.stringMatching(/'rerun'/) });
+  expect(events.at(-1)).toMatchObject({ kind: 'doubted' });
+});
+
+test('a route that answers no verdict of ours about a reply leaves the run in doubt, and says so [X.15]', async () => {
+  const { ask, events } = route(() => new Response('done'), { keep: () => 'store' as never });
+  await expect(ask()).rejects.toMatchObject({ code: 'INVALID_OPTIONS', message: expect.stringMatching(/'release'/) });
+  expect(events.at(-1)).toMatchObject({ kind: 'doubted' });
+});
+
+test('options that would fail at every request are refused when the route is made [S1.3]', () => {
+  const wrong: readonly object[] = [
+    { leaseMs: 2 * 86_400_000 },
+    { waitMs: -1 },
+    { headers: 'x-api-version' },
+    { keepHeaders: 'set-cookie' },
+    { domain: 'd'.repeat(256) },
+  ];
+  for (const options of wrong) {
+    expect(() => route(() => new Response(), options)).toThrow(Object.keys(options)[0]);
+  }
+});
