@@ -2,6 +2,8 @@
 export interface MetadataLike {
   get(key: string): (string | Uint8Array)[];
   set(key: string, value: string): void;
+  add(key: string, value: string | Buffer): void;
+  toJSON(): Readonly<Record<string, readonly (string | Uint8Array)[]>>;
 }
 
 /** How a call ends. */

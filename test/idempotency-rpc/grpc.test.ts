@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import * as grpc from '@grpc/grpc-js';
 import { expect, onTestFinished, test } from 'vitest';
-import { clientInterceptor, runOf, serverInterceptor } from '../../src/grpc/index.ts';
+import { clientInterceptor, runOf, serverInterceptor, type ServerInterceptorOptions } from '../../src/grpc/index.ts';
 import { idempotency, memoryIdempotency } from '../../src/idempotency/index.ts';
 
 interface Order {
@@ -34,14 +34,22 @@ interface Shop {
   open(): void;
 }
 
-async function shop(options: { readonly withKeys?: boolean } = {}): Promise<Shop> {
+interface ShopOptions extends Partial<ServerInterceptorOptions> {
+  readonly withKeys?: boolean;
+}
+
+async function shop({ withKeys = false, ...options }: ShopOptions = {}): Promise<Shop> {
   let n = 0;
   let open = (): void => undefined;
   const door = new Promise<void>((resolve) => (open = resolve));
   const idem = idempotency({ service: 'shop', store: memoryIdempotency() });
   const server = new grpc.Server({
     interceptors: [
-      serverInterceptor(grpc, idem, { services: [SERVICE], person: (metadata) => String(metadata.get('person')[0]) }),
+      serverInterceptor(grpc, idem, {
+        services: [SERVICE],
+        person: (metadata) => String(metadata.get('person')[0]),
+        ...options,
+      }),
     ],
   });
   server.addService(SERVICE, {
@@ -54,6 +62,14 @@ async function shop(options: { readonly withKeys?: boolean } = {}): Promise<Shop
       const { item } = call.request;
       if (item === 'bad') return done({ code: grpc.status.NOT_FOUND, details: `no ${item} ${n}` });
       if (item === 'throw') throw new Error('boom');
+      if (item === 'unsendable') return done(null, { n: 1n });
+      if (item === 'explained') {
+        const metadata = new grpc.Metadata();
+        metadata.add('why', 'a');
+        metadata.add('why', 'b');
+        metadata.add('details-bin', Buffer.from([0, 255, n]));
+        return done({ code: grpc.status.FAILED_PRECONDITION, details: 'no', metadata });
+      }
       const reply = { item, n, child: runOf(call.metadata).childKey('card') };
       if (item !== 'slow') return done(null, reply);
       void slowly(reply);
@@ -65,7 +81,7 @@ async function shop(options: { readonly withKeys?: boolean } = {}): Promise<Shop
   });
   const port = await promisify(server.bindAsync.bind(server))('127.0.0.1:0', grpc.ServerCredentials.createInsecure());
   const Client = grpc.makeGenericClientConstructor(SERVICE, 'Orders');
-  const interceptors = options.withKeys ? [clientInterceptor(grpc) as grpc.Interceptor] : [];
+  const interceptors = withKeys ? [clientInterceptor(grpc) as grpc.Interceptor] : [];
   const client = new Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure(), { interceptors });
   onTestFinished(() => {
     client.close();
@@ -150,4 +166,73 @@ test('gRPC: the client interceptor gives each call a key, unless it brings one [
   expect(count()).toBe(2);
   await call('pen', 'k');
   expect((await call('pen', 'k')).replayed).toBe('true');
+});
+
+test.each([
+  ['that throws', () => new Intl.Locale(''), 'person threw RangeError'],
+  ['that answers nobody', () => '', 'person is an empty string'],
+])('gRPC: a person %s ends the call, not the process, and nothing is run [S1.1]', async (_name, person, why) => {
+  const { call, count } = await shop({ person: person as () => string });
+  await expect(call('cup')).rejects.toMatchObject({
+    code: grpc.status.INTERNAL,
+    details: expect.stringContaining(why) as unknown,
+  });
+  expect(count()).toBe(0);
+});
+
+test('gRPC: a person may refuse a call with a status of its own [S1.1]', async () => {
+  const person = (): string => {
+    throw Object.assign(new Error('token abc'), { code: grpc.status.UNAUTHENTICATED, details: 'sign in' });
+  };
+  const { call } = await shop({ person });
+  await expect(call('cup')).rejects.toMatchObject({ code: grpc.status.UNAUTHENTICATED, details: 'sign in' });
+});
+
+test('gRPC: a verdict that throws does not keep the reply from its caller, and leaves the run in doubt [X.15]', async () => {
+  const keep = (): never => {
+    throw new Error('boom');
+  };
+  const { call, count } = await shop({ keep });
+  expect((await call('cup', 'k')).reply).toMatchObject({ item: 'cup' });
+  await expect(call('cup', 'k')).rejects.toMatchObject(problem(grpc.status.FAILED_PRECONDITION, 'unknown-outcome'));
+  expect(count()).toBe(1);
+});
+
+test('gRPC: the metadata of an error is answered again, bytes and lists too [X.15]', async () => {
+  const { call, count } = await shop();
+  const failure = async (): Promise<unknown> => {
+    const { metadata } = (await call('explained', 'k').catch((error: unknown) => error)) as { metadata: grpc.Metadata };
+    return [metadata.get('why'), metadata.get('details-bin')];
+  };
+  const first = await failure();
+  expect(first).toEqual([['a, b'], [Buffer.from([0, 255, 1])]]);
+  expect([await failure(), count()]).toEqual([first, 1]);
+});
+
+test('gRPC: a message that cannot be sent is an error, and is not made again [X.15]', async () => {
+  const { call, count } = await shop();
+  const failed = {
+    code: grpc.status.INTERNAL,
+    details: expect.stringContaining('Error serializing response') as unknown,
+  };
+  await expect(call('unsendable', 'k')).rejects.toMatchObject(failed);
+  await expect(call('unsendable', 'k')).rejects.toMatchObject(failed);
+  expect(count()).toBe(1);
+});
+
+test('gRPC: a message that is too large to be kept is sent once, and never made again [X.15]', async () => {
+  const { call, count } = await shop({ maxReplyBytes: 10 });
+  expect((await call('cup', 'k')).reply).toMatchObject({ item: 'cup' });
+  await expect(call('cup', 'k')).rejects.toMatchObject(problem(grpc.status.ALREADY_EXISTS, 'reply-not-kept'));
+  expect(count()).toBe(1);
+});
+
+test('gRPC: options that would fail at every call are refused when the interceptor is made [S1.3]', () => {
+  const idem = idempotency({ service: 'shop', store: memoryIdempotency() });
+  const make = (options: object): unknown =>
+    serverInterceptor(grpc, idem, { services: [SERVICE], person: 'anyone', ...options });
+  for (const wrong of [{ waitMs: -1 }, { keep: 'keep' }, { unknown: 'run' }, { maxReplyBytes: -1 }, { waitms: 1 }]) {
+    expect(() => make(wrong)).toThrow(Object.keys(wrong)[0]);
+  }
+  expect(() => serverInterceptor(grpc, idem, undefined as never)).toThrow('pass { services');
 });
