@@ -68,6 +68,7 @@ export interface ErrorDetails {
   INVALID_OPTIONS: { of: string; problems: readonly OptionProblem[] };
   JOB_BODY_PARSED: Record<string, never>;
   JOB_NOT_PUBLISHED: { status: number };
+  JOB_PUBLISH_TIMEOUT: { timeoutMs: number };
   LLM_CONTENT_REFUSED: { finishReason: string };
   LLM_ERROR_IN_ANSWER: { code?: string; type?: string };
   OUTBOX_FULL: Record<string, never>;
@@ -220,6 +221,8 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `a parser has read the body of the signed job before its signature could be checked; mount the job before express.json(), or give it express.raw({ type: "*/*" })`,
   JOB_NOT_PUBLISHED: (d) =>
     `the sender of jobs answered ${d.status} and did not take the job; see that the token and the address are right, then send it again`,
+  JOB_PUBLISH_TIMEOUT: (d) =>
+    `the sender of jobs did not answer within ${d.timeoutMs} ms and may have taken the job or not; publish it again, it is one job by its deduplication id`,
   LLM_CONTENT_REFUSED: (d) =>
     `the model gave no answer because its content was refused (${d.finishReason}); change the prompt, the same one is refused again`,
   LLM_ERROR_IN_ANSWER: (d) =>

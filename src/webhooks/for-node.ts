@@ -6,7 +6,8 @@ export interface NodeJobRequest extends AsyncIterable<Uint8Array> {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly complete?: boolean;
+  /** Not `complete`: that says that all of it has come, whether somebody has read it or not. */
+  readonly readableDidRead?: boolean;
   readonly body?: unknown;
 }
 
@@ -107,7 +108,7 @@ function toRequest(request: NodeJobRequest): Request {
 function bodyOf(request: NodeJobRequest): BodyInit {
   if (request.body instanceof Uint8Array) return new Uint8Array(request.body);
   // What a parser has made of the bytes cannot be turned back into them.
-  if (request.body !== undefined || request.complete === true) throw new HoldfastError('JOB_BODY_PARSED', {});
+  if (request.body !== undefined || request.readableDidRead === true) throw new HoldfastError('JOB_BODY_PARSED', {});
   return streamOf(request);
 }
 

@@ -25,6 +25,26 @@ const FRAMEWORKS: Readonly<Record<string, (post: ReceiveRequest) => Promise<Serv
     app.use(express.json());
     return createServer(app);
   },
+  'Express after a layer that takes its time': async (post) => {
+    const app = express();
+    // By then all of a small body has come, and nobody has read it.
+    app.use(
+      (request, _response, next) =>
+        void expect
+          .poll(() => request.complete)
+          .toBe(true)
+          .then(() => next()),
+    );
+    app.post('/jobs', forExpress(post));
+    return createServer(app);
+  },
+  'Fastify after a hook that takes its time': async (post) => {
+    const app = fastify();
+    app.addHook('onRequest', async ({ raw }) => expect.poll(() => raw.complete).toBe(true));
+    await app.register(forFastify('/jobs', post));
+    await app.ready();
+    return app.server;
+  },
   'Express with a parser that keeps the bytes': async (post) => {
     const app = express();
     app.use(express.raw({ type: '*/*' }));
