@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import express, { type Request, type Response } from 'express';
@@ -18,6 +18,11 @@ function job(effects: unknown[]): ReceiveRequest {
   return receive({ name: 'send-reminder', maxBodyBytes: 1_000 }, (payload) => void effects.push(payload));
 }
 
+/** Until all of a small body has come, and nobody has read it. */
+async function allOf(request: IncomingMessage): Promise<void> {
+  await expect.poll(() => request.complete).toBe(true);
+}
+
 const FRAMEWORKS: Readonly<Record<string, (post: ReceiveRequest) => Promise<Server>>> = {
   Express: async (post) => {
     const app = express();
@@ -27,20 +32,16 @@ const FRAMEWORKS: Readonly<Record<string, (post: ReceiveRequest) => Promise<Serv
   },
   'Express after a layer that takes its time': async (post) => {
     const app = express();
-    // By then all of a small body has come, and nobody has read it.
-    app.use(
-      (request, _response, next) =>
-        void expect
-          .poll(() => request.complete)
-          .toBe(true)
-          .then(() => next()),
-    );
+    app.use(async (request, _response, next) => {
+      await allOf(request);
+      next();
+    });
     app.post('/jobs', forExpress(post));
     return createServer(app);
   },
   'Fastify after a hook that takes its time': async (post) => {
     const app = fastify();
-    app.addHook('onRequest', async ({ raw }) => expect.poll(() => raw.complete).toBe(true));
+    app.addHook('onRequest', async ({ raw }) => allOf(raw));
     await app.register(forFastify('/jobs', post));
     await app.ready();
     return app.server;
