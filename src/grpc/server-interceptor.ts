@@ -15,7 +15,7 @@ import type {
   StatusLike,
 } from './grpc-types.ts';
 import { finished, type KeptCall, keptCall } from './kept-call.ts';
-import { guardFailed, keyRefused, type Refusal, refusalOf } from './status-of.ts';
+import { guardFailed, keyRefused, PERSON_UNKNOWN, type Refusal, refusalOf } from './status-of.ts';
 
 /** How unary calls of a server are guarded. */
 export interface ServerInterceptorOptions {
@@ -166,11 +166,13 @@ class GuardedCall<Tx> {
     if (key.kind === 'missing') return required ? this.#refuse(keyRefused('key-missing', 'is missing')) : pass();
     if (key.kind === 'invalid') return this.#refuse(keyRefused('key-invalid', `cannot be used: ${key.problem}`));
     const { path } = this.#method;
+    const who = person === 'anyone' ? null : person(metadata, path);
+    if (who === '' || who === undefined) return this.#refuse(PERSON_UNKNOWN);
     const entry = await this.#idempotency.enter({
       ...rest,
       domain: path,
       key: key.key,
-      person: person === 'anyone' ? null : person(metadata, path),
+      person: who,
       fingerprint: `1.${sha256(this.#method.requestSerialize(this.#message as never))}`,
       unknown: unknown === 'rerun' ? 'take' : 'tell',
     });

@@ -14,6 +14,13 @@ const FAILED_PRECONDITION = 9;
 const ABORTED = 10;
 const INTERNAL = 13;
 const UNAVAILABLE = 14;
+const UNAUTHENTICATED = 16;
+
+export const PERSON_UNKNOWN: Refusal = {
+  code: UNAUTHENTICATED,
+  problem: 'person-unknown',
+  details: 'it is not known who calls; sign in, then send the call again',
+};
 
 export function keyRefused(problem: 'key-missing' | 'key-invalid', why: string): Refusal {
   return { code: INVALID_ARGUMENT, problem, details: `metadata idempotency-key ${why}` };

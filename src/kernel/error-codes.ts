@@ -179,7 +179,7 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
   HTTP_STATUS: (d) =>
     `"${d.operation}" (${d.method} ${d.url}) answered ${d.status}${notRepeated(d)}; look for request id ${d.requestId} in the service's log`,
   IDEMPOTENCY_BODY_UNREAD: () =>
-    `the route is guarded by an idempotency key, but nobody has read the body of the request; put the parser of the body (such as express.json()) before idempotent(), or pass compare`,
+    `the route is guarded by an idempotency key, but nobody has read the body of the request; put the parser of the body (such as express.json()) before idempotent(), make it a preHandler in Fastify, or pass compare`,
   IDEMPOTENCY_COMMIT_UNKNOWN: (d) =>
     `the connection of "${d.domain}" was lost in its COMMIT, and the database did not say within ${d.waitedMs} ms what became of it; let the error through, the record tells whoever asks again with the key`,
   IDEMPOTENCY_FAILED: (d) =>

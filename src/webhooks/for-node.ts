@@ -1,3 +1,4 @@
+import { OptionCheck } from '../kernel/check-options.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import type { ReceiveRequest } from './receive.ts';
 
@@ -24,6 +25,7 @@ export interface NodeJobResponse {
 export function forExpress(
   receive: ReceiveRequest,
 ): (request: NodeJobRequest, response: NodeJobResponse, next?: (error: unknown) => void) => void {
+  checkReceive('forExpress()', receive);
   return (request, response, next) => {
     void answerOr(receive, request, response, next);
   };
@@ -49,6 +51,7 @@ export interface FastifyJobReply {
  * reads bodies, because the signature is checked on the bytes as they came; the rest of the app keeps its parsers.
  */
 export function forFastify(path: string, receive: ReceiveRequest): (app: FastifyLike) => Promise<void> {
+  checkReceive('forFastify()', receive);
   return async (app) => {
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', (_request, _payload, done) => done(null));
@@ -59,6 +62,12 @@ export function forFastify(path: string, receive: ReceiveRequest): (app: Fastify
       await respond(found, reply.raw);
     });
   };
+}
+
+function checkReceive(of: string, receive: unknown): void {
+  const check = new OptionCheck(of);
+  if (typeof receive !== 'function') check.refuse('the job', receive, 'pass what receive(job, handler) gave');
+  check.done();
 }
 
 async function answerOr(

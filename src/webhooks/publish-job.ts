@@ -156,6 +156,8 @@ function checkMessage(to: QstashClientLike | QstashEndpoint, message: JobMessage
     if (timeoutMs !== undefined)
       check.number('timeoutMs', timeoutMs, { min: 1, max: 600_000, write: 'write milliseconds from 1 to ten minutes' });
   }
+  if (!check.object('the message', message, 'pass { job, resourceId, url, body }')) check.done();
+  if (!isJson(message.body)) check.refuse('body', message.body, 'pass something that JSON can hold');
   for (const name of ['job', 'resourceId'] as const) {
     // It becomes a part of a header.
     if (typeof message[name] !== 'string' || !/^[\x21-\x7e]+$/.test(message[name]))
@@ -171,6 +173,14 @@ function checkMessage(to: QstashClientLike | QstashEndpoint, message: JobMessage
   if (message.retries !== undefined)
     check.number('retries', message.retries, { min: 0, integer: true, write: 'write a whole number' });
   check.done();
+}
+
+function isJson(body: unknown): boolean {
+  try {
+    return JSON.stringify(body) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 function isPlainAddress(url: unknown): boolean {

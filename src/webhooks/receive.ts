@@ -60,6 +60,10 @@ export function signedJobs<Tx>(options: SignedJobsOptions<Tx>): Receive<Tx> {
   const { idempotency, scheme, logger, onError, effects = systemEffects } = options;
   return (jobOptions, handler) => {
     const job = checkedJob(jobOptions, scheme.retriesForS);
+    const check = new OptionCheck('receive()');
+    if (typeof handler !== 'function')
+      check.refuse('the second argument', handler, 'pass the function that does the job');
+    check.done();
     return async (request) => {
       const delivery = new Delivery(idempotency, job, handler);
       const outcome = await deliver(delivery, job, scheme, request, effects);

@@ -126,6 +126,16 @@ test('a route that answers no verdict of ours about a reply leaves the run in do
   expect(events.at(-1)).toMatchObject({ kind: 'doubted' });
 });
 
+test('somebody who is nobody is refused, and does not share a key with others who are [S1.1]', async () => {
+  for (const nobody of ['', undefined]) {
+    const { ask, events } = route(() => new Response('done'), { person: () => nobody as string });
+    expect(await ask()).toEqual([403, 'person-unknown']);
+    expect(events).toEqual([]);
+  }
+  const { ask } = route(() => new Response('done'), { person: () => 5 as unknown as string });
+  await expect(ask()).rejects.toThrow('String(user.id)');
+});
+
 test('options that would fail at every request are refused when the route is made [S1.3]', () => {
   const wrong: readonly object[] = [
     { leaseMs: 2 * 86_400_000 },
@@ -134,6 +144,9 @@ test('options that would fail at every request are refused when the route is mad
     { keepHeaders: 'set-cookie' },
     { domain: 'd'.repeat(256) },
   ];
+  expect(() => idempotent(undefined as never, { person: 'anyone' }, () => new Response())).toThrow(
+    'pass what idempotency({ service, store }) gave',
+  );
   for (const options of wrong) {
     expect(() => route(() => new Response(), options)).toThrow(Object.keys(options)[0]);
   }

@@ -170,14 +170,22 @@ test('gRPC: the client interceptor gives each call a key, unless it brings one [
 
 test.each([
   ['that throws', () => new Intl.Locale(''), 'person threw RangeError'],
-  ['that answers nobody', () => '', 'person is an empty string'],
+  ['that answers a number', () => 5, 'such as String(user.id)'],
 ])('gRPC: a person %s ends the call, not the process, and nothing is run [S1.1]', async (_name, person, why) => {
-  const { call, count } = await shop({ person: person as () => string });
+  const { call, count } = await shop({ person: person as () => never });
   await expect(call('cup')).rejects.toMatchObject({
     code: grpc.status.INTERNAL,
     details: expect.stringContaining(why) as unknown,
   });
   expect(count()).toBe(0);
+});
+
+test('gRPC: a caller that is nobody is refused, and nothing is run [S1.1]', async () => {
+  for (const nobody of ['', undefined]) {
+    const { call, count } = await shop({ person: () => nobody as string });
+    await expect(call('cup')).rejects.toMatchObject(problem(grpc.status.UNAUTHENTICATED, 'person-unknown'));
+    expect(count()).toBe(0);
+  }
 });
 
 test('gRPC: a person may refuse a call with a status of its own [S1.1]', async () => {

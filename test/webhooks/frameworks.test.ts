@@ -141,3 +141,11 @@ test('other routes of the same Fastify keep their parsers [S3.2]', async () => {
   });
   expect(await answer.json()).toEqual({ id: 7, text: 'grüße' });
 });
+
+test('a job without a handler, and a route without a job, are refused when they are made [S3.2]', () => {
+  const idem = idempotency({ service: 'jobs', store: memoryIdempotency() });
+  const receive = signedJobs({ idempotency: idem, scheme: qstash(KEYS) });
+  expect(() => receive('send-reminder', undefined as never)).toThrow('pass the function that does the job');
+  expect(() => forExpress({ name: 'send-reminder' } as never)).toThrow('pass what receive(job, handler) gave');
+  expect(() => forFastify('/jobs', undefined as never)).toThrow('pass what receive(job, handler) gave');
+});

@@ -152,4 +152,8 @@ test('what is no such sender, or no way to one, is told as that [S3.1]', async (
   for (const to of wrong) {
     await expect(publishJob(to as never, MESSAGE)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' });
   }
+  for (const message of [undefined, { ...MESSAGE, body: undefined }, { ...MESSAGE, body: 1n }]) {
+    const sent = publishJob({ baseUrl, token: 't' }, message as never);
+    await expect(sent).rejects.toMatchObject({ code: 'INVALID_OPTIONS' });
+  }
 });

@@ -37,7 +37,7 @@ export function httpGate<Request, Tx>(
   idempotency: Idempotency<Tx>,
   options: RouteOptions<Request>,
 ): HttpGate<Request, Tx> {
-  checkRouteOptions(of, options, idempotency.canCommit);
+  checkRouteOptions(of, idempotency, options);
   return {
     options,
     enter: async (request, facts, signal) => {
@@ -66,7 +66,9 @@ async function entryRequest<Request>(
   key: string,
   options: RouteOptions<Request>,
   signal: AbortSignal | undefined,
-): Promise<{ readonly entry: EntryOptions } | { readonly problem: 'body-too-large' | 'body-unreadable' }> {
+): Promise<
+  { readonly entry: EntryOptions } | { readonly problem: 'body-too-large' | 'body-unreadable' | 'person-unknown' }
+> {
   const { person, compare, domain, headers = [], isSecret, waitMs, leaseMs, keepMs, maxRunMs, whenStoreDown } = options;
   const body: BodyFacts =
     compare === undefined ? await facts.body() : { kind: 'parsed', value: await compare(request) };
@@ -74,12 +76,15 @@ async function entryRequest<Request>(
   const names = headers.map((name) => name.toLowerCase());
   const fingerprint = requestFingerprint(facts, body, { headers: names, isSecret });
   if (fingerprint === undefined) return { problem: 'body-unreadable' };
+  const who = person === 'anyone' ? null : await person(request);
+  // Somebody who has not signed in must not become a person that everybody shares. Callers without types may answer nothing.
+  if (who === '' || who === undefined) return { problem: 'person-unknown' };
   const unknown = (options.unknown ?? (options.atomic === true ? 'rerun' : 'refuse')) === 'refuse' ? 'tell' : 'take';
   return {
     entry: {
       domain: domain ?? domainOf(facts),
       key,
-      person: person === 'anyone' ? null : await person(request),
+      person: who,
       fingerprint,
       unknown,
       signal,

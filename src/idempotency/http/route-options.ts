@@ -81,8 +81,14 @@ const FIELDS = [
 export const MEBIBYTE = 1_048_576;
 
 /** Refuses wrong options of a route, all at once. */
-export function checkRouteOptions(of: string, options: RouteOptions<never>, canCommit: boolean): void {
+export function checkRouteOptions(
+  of: string,
+  idempotency: { readonly canCommit: boolean; readonly enter: unknown } | undefined,
+  options: RouteOptions<never>,
+): void {
   const check = new OptionCheck(of);
+  if (typeof idempotency?.enter !== 'function')
+    check.refuse('the first argument', idempotency, 'pass what idempotency({ service, store }) gave');
   const write = "pass { person: (request) => … }, or { person: 'anyone' } where the key alone may say it";
   if (check.object('options', options, write)) {
     check.known(options, FIELDS);
@@ -108,7 +114,7 @@ export function checkRouteOptions(of: string, options: RouteOptions<never>, canC
         check.refuse(name, names, "pass a list of names: ['x-api-version']");
     }
     checkNumbers(check, options);
-    if (options.atomic === true && !canCommit) {
+    if (options.atomic === true && idempotency?.canCommit === false) {
       check.refuse('atomic', true, 'use a store with transactions, such as postgresIdempotency({ pool })');
     }
   }
