@@ -1,7 +1,8 @@
 import { fetchRun } from '../idempotency/http/fetch-handler.ts';
 import { finishWithResponse, toResponse } from '../idempotency/http/fetch-reply.ts';
-import { fetchRequestFacts } from '../idempotency/http/fetch-request.ts';
+import { bytesFacts, factsWithBody, fetchRequestFacts } from '../idempotency/http/fetch-request.ts';
 import { httpGate } from '../idempotency/http/http-gate.ts';
+import type { RequestFacts } from '../idempotency/http/request-facts.ts';
 import type { RouteRun } from '../idempotency/http/http-run.ts';
 import { MEBIBYTE, type RouteOptions } from '../idempotency/http/route-options.ts';
 import { unguardedRun } from '../idempotency/http/unguarded-run.ts';
@@ -10,7 +11,7 @@ import { HoldfastError } from '../kernel/error.ts';
 
 /** What is used of a context of Hono 4. */
 export interface HonoContext {
-  readonly req: { readonly raw: Request; readonly routePath?: string };
+  readonly req: { readonly raw: Request; readonly routePath?: string; arrayBuffer(): Promise<ArrayBuffer> };
   res: Response;
   readonly finalized?: boolean;
   readonly error?: Error | undefined;
@@ -31,7 +32,7 @@ export function idempotent<Tx, Context extends HonoContext>(
   const maxBytes = options.maxRequestBytes ?? 10 * MEBIBYTE;
   return async (context, next) => {
     const { raw } = context.req;
-    const entry = await gate.enter(context, fetchRequestFacts(raw, maxBytes), raw.signal);
+    const entry = await gate.enter(context, requestFacts(context, maxBytes), raw.signal);
     if (entry.kind === 'answer') return toResponse(entry.reply);
     const run: RouteRun<Tx, Response> = entry.kind === 'run' ? fetchRun(entry.run) : unguardedRun(idempotency);
     runs.set(raw, run);
@@ -55,6 +56,18 @@ export function idempotent<Tx, Context extends HonoContext>(
     context.res = reply;
     return undefined;
   };
+}
+
+function requestFacts({ req }: HonoContext, maxBytes: number): RequestFacts {
+  if (!req.raw.bodyUsed) return fetchRequestFacts(req.raw, maxBytes);
+  // A validator has read it, and Hono remembers what it has read for whoever asks through it.
+  return factsWithBody(req.raw, async () => {
+    const bytes = await req.arrayBuffer().catch((error: unknown) => {
+      throw new HoldfastError('IDEMPOTENCY_BODY_GONE', {}, { cause: error });
+    });
+    if (bytes.byteLength > maxBytes) return { kind: 'too-large' };
+    return bytesFacts(new Uint8Array(bytes), req.raw.headers.get('content-type') ?? '');
+  });
 }
 
 /**

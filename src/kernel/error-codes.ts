@@ -46,6 +46,7 @@ export interface ErrorDetails {
     requestId: string;
     notRepeated?: NotRepeated;
   };
+  IDEMPOTENCY_BODY_GONE: Record<string, never>;
   IDEMPOTENCY_BODY_UNREAD: Record<string, never>;
   IDEMPOTENCY_COMMIT_UNKNOWN: { domain: string; waitedMs: number };
   IDEMPOTENCY_FAILED: { domain: string; message: string };
@@ -178,6 +179,8 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `"${d.operation}" was redirected (status ${d.status}) to ${d.location}; call that address directly, or allow redirects for this client`,
   HTTP_STATUS: (d) =>
     `"${d.operation}" (${d.method} ${d.url}) answered ${d.status}${notRepeated(d)}; look for request id ${d.requestId} in the service's log`,
+  IDEMPOTENCY_BODY_GONE: () =>
+    `the body of the request was read before the idempotency key could be checked with it; put idempotent() before whoever reads it, or pass compare`,
   IDEMPOTENCY_BODY_UNREAD: () =>
     `the route is guarded by an idempotency key, but nobody has read the body of the request; put the parser of the body (such as express.json()) before idempotent(), make it a preHandler in Fastify, or pass compare`,
   IDEMPOTENCY_COMMIT_UNKNOWN: (d) =>

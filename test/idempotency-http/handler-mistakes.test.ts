@@ -86,6 +86,41 @@ test.each([
   expect(await answered(async (request) => app.fetch(request))).toEqual([500, 'failed']);
 });
 
+test('a validator of Hono may read the body before the guard, and the handler after it [S1.2]', async () => {
+  const idem = idempotency({ service: 'shop', store: memoryIdempotency() });
+  const app = new Hono();
+  app.use(async (context, next) => {
+    if (context.req.path === '/gone') await context.req.raw.text();
+    else await context.req.json();
+    await next();
+  });
+  let told: unknown;
+  app.onError((error, context) => {
+    told = error;
+    return context.text('it failed', 500);
+  });
+  app.post('/*', onHono(idem, { person: 'anyone', maxRequestBytes: 20 }), async (context) =>
+    context.text(JSON.stringify(await context.req.json())),
+  );
+  const ask = async (body: unknown, path?: string): Promise<unknown> =>
+    answered(async (request) => app.fetch(request), { body, ...(path === undefined ? {} : { path }) });
+  expect(await ask({ a: 1 })).toEqual([200, '{"a":1}']);
+  expect(await ask({ a: 2 })).toEqual([422, 'mismatch']);
+  expect(await ask({ a: 'x'.repeat(20) })).toEqual([413, 'body-too-large']);
+  expect(await ask({ a: 1 }, '/gone')).toEqual([500, 'it failed']);
+  expect(told).toMatchObject({ code: 'IDEMPOTENCY_BODY_GONE' });
+});
+
+test('a body that was read before its guard is told as the mistake it is [S1.2]', async () => {
+  const idem = idempotency({ service: 'shop', store: memoryIdempotency() });
+  const guarded = idempotent(idem, { person: 'anyone' }, () => new Response('done'));
+  const read = async (request: Request): Promise<Response> => {
+    await request.text();
+    return guarded(request);
+  };
+  await expect(answered(read)).rejects.toMatchObject({ code: 'IDEMPOTENCY_BODY_GONE' });
+});
+
 test('a body without a length that is too large is refused, and nobody waits for its end [S1.2]', async () => {
   const { ask } = route(() => new Response('done'), { maxRequestBytes: 1_000 });
   const body = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(600)) });

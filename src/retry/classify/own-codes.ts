@@ -26,6 +26,7 @@ export const OWN_CODES: Readonly<Record<ErrorCode, Rule>> = {
   HTTP_NO_ANSWER: { kind: 'network', likelyTransient: true },
   HTTP_REDIRECT_REFUSED: { kind: 'http', verdict: 'fail' },
   HTTP_STATUS: { kind: 'http' },
+  IDEMPOTENCY_BODY_GONE: { kind: 'invalid', verdict: 'fail' },
   IDEMPOTENCY_BODY_UNREAD: { kind: 'invalid', verdict: 'fail' },
   IDEMPOTENCY_COMMIT_UNKNOWN: { kind: 'network', verdict: 'fail' },
   IDEMPOTENCY_FAILED: { kind: 'terminal', verdict: 'fail' },
