@@ -19,6 +19,7 @@ export interface HonoContext {
 
 // Beside the context, not in its variables: nothing else can be taken for it.
 const runs = new WeakMap<Request, RouteRun<unknown, Response>>();
+const guarded = new WeakSet<Request>();
 
 /**
  * Guards a route of Hono: `app.post('/orders', idempotent(idem, { person: (c) => c.get('userId') }), handler)`. The handler runs once
@@ -32,10 +33,16 @@ export function idempotent<Tx, Context extends HonoContext>(
   const maxBytes = options.maxRequestBytes ?? 10 * MEBIBYTE;
   return async (context, next) => {
     const { raw } = context.req;
+    if (guarded.has(raw)) {
+      // Another guard has let it in: this one would wait for that, and that for this.
+      await next();
+      return undefined;
+    }
     const entry = await gate.enter(context, requestFacts(context, maxBytes), raw.signal);
     if (entry.kind === 'answer') return toResponse(entry.reply);
     const run: RouteRun<Tx, Response> = entry.kind === 'run' ? fetchRun(entry.run) : unguardedRun(idempotency);
     runs.set(raw, run);
+    if (entry.kind === 'run') guarded.add(raw);
     // An error of the handler has become the reply of the app's error handler when this resolves.
     try {
       await next();

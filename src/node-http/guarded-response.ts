@@ -159,15 +159,16 @@ export class GuardedResponse<Tx> {
 
   #onEndCall(args: unknown[]): void {
     if (this.#hasEnded) return;
-    this.#hasEnded = true;
     const [chunk, encoding] = args;
+    const isInPieces = this.#isHeadSent();
+    const isThere = typeof chunk !== 'function' && chunk !== undefined && chunk !== null;
+    // What cannot be sent throws here, and the reply can still be ended in another way.
+    const taken = isThere ? [this.#take(chunk, encoding)] : [];
+    this.#hasEnded = true;
     const callback = args.find((item) => typeof item === 'function');
     if (callback !== undefined) this.#afterEnd.push(callback as () => void);
-    const isInPieces = this.#isHeadSent();
-    const had = this.#chunks.length;
-    if (typeof chunk !== 'function' && chunk !== undefined && chunk !== null) this.#take(chunk, encoding);
     if (this.#isHolding) return this.#onEnd?.();
-    const last = isInPieces ? this.#chunks.slice(had) : undefined;
+    const last = isInPieces ? taken : undefined;
     void this.#finish(this.#head ?? readHead(this.#res), last);
   }
 
@@ -201,7 +202,7 @@ export class GuardedResponse<Tx> {
     return { status: head.status, headers: headLines(head), body };
   }
 
-  #take(chunk: unknown, encoding: unknown): void {
+  #take(chunk: unknown, encoding: unknown): Buffer {
     const bytes =
       typeof chunk === 'string'
         ? Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
@@ -210,6 +211,7 @@ export class GuardedResponse<Tx> {
     // What has gone out and is too large to be kept need not be remembered.
     if (this.#isHeadSent() && this.#size > this.#run.maxReplyBytes) this.#chunks.length = 0;
     this.#chunks.push(bytes);
+    return bytes;
   }
 
   #forget(): void {

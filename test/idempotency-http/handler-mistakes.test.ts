@@ -1,5 +1,13 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import express from 'express';
+import fastify from 'fastify';
 import { Hono } from 'hono';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { idempotent as onExpress } from '../../src/express/index.ts';
+import { type FastifyRequestLike, idempotent as onFastify } from '../../src/fastify/index.ts';
 import { idempotent as onHono } from '../../src/hono/index.ts';
 import {
   idempotency,
@@ -185,4 +193,66 @@ test('options that would fail at every request are refused when the route is mad
   for (const options of wrong) {
     expect(() => route(() => new Response(), options)).toThrow(Object.keys(options)[0]);
   }
+});
+
+test('what never ends is not read for ever after its client has left [X.15]', async () => {
+  const { promise: cancelled, resolve: cancel } = Promise.withResolvers<void>();
+  const idem = idempotency({ service: 'shop', store: memoryIdempotency() });
+  const guarded = idempotent(idem, { person: 'anyone', maxRunMs: 100 }, () => {
+    const pull = async (controller: ReadableStreamDefaultController): Promise<void> => {
+      controller.enqueue(new Uint8Array([1]));
+      await nextTurn();
+    };
+    const body = new ReadableStream({ pull, cancel: () => cancel() });
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+  });
+  const headers = { 'idempotency-key': 'k' };
+  const response = await guarded(new Request('http://shop.example/', { method: 'POST', headers }));
+  await response.body?.cancel();
+  await expect(cancelled).resolves.toBeUndefined();
+});
+
+const TWICE: Readonly<Record<string, () => Promise<(key: string) => Promise<unknown>>>> = {
+  Express: async () => {
+    const app = express();
+    const guard = onExpress(idempotency({ service: 'shop', store: memoryIdempotency() }), { person: 'anyone' });
+    app.use(guard);
+    app.post('/orders', guard, (_request, response) => void response.send('done'));
+    const server = createServer(app as RequestListener).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/orders`;
+    return async (key) => (await fetch(url, { method: 'POST', headers: { 'idempotency-key': key } })).text();
+  },
+  Fastify: async () => {
+    const app = fastify();
+    const guard = onFastify(idempotency({ service: 'shop', store: memoryIdempotency() }), {
+      person: (_request: FastifyRequestLike) => 'ada',
+    });
+    app.addHook('preHandler', guard);
+    app.post('/orders', { preHandler: guard }, async () => 'done');
+    onTestFinished(() => app.close());
+    return async (key) => {
+      const { body } = await app.inject({ method: 'POST', url: '/orders', headers: { 'idempotency-key': key } });
+      return body;
+    };
+  },
+  Hono: async () => {
+    const app = new Hono();
+    const guard = onHono(idempotency({ service: 'shop', store: memoryIdempotency() }), { person: 'anyone' });
+    app.use(guard);
+    app.post('/orders', guard, (context) => context.text('done'));
+    return async (key) => {
+      const headers = { 'idempotency-key': key };
+      return (await app.request('/orders', { method: 'POST', headers })).text();
+    };
+  },
+};
+
+test.each(Object.entries(TWICE))('a route of %s that is guarded twice is guarded once [S1.1]', async (_name, make) => {
+  const ask = await make();
+  expect([await ask('k'), await ask('k')]).toEqual(['done', 'done']);
 });

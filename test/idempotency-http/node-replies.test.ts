@@ -201,3 +201,27 @@ test('a reply that goes on after its client has left is kept; one that does not 
   await vi.advanceTimersByTimeAsync(60_000);
   expect(await statusOf('goes on')).toBe('completed');
 });
+
+test('a handler that ends with what cannot be sent is answered by its error handler, and so is a repetition [X.15]', async () => {
+  const app = express();
+  app.post('/', onExpress(guard(), { person: 'anyone' }), (_request, response) => void response.end({ a: 1 }));
+  app.use((_error: unknown, _request: Request, response: Response, _next: NextFunction) => {
+    response.status(500).send('it failed');
+  });
+  const url = await listen(createServer(app as RequestListener));
+  for (const isAgain of ['false', 'true']) {
+    const response = await post(url);
+    expect([response.status, await response.text()]).toEqual([500, 'it failed']);
+    expect(response.headers.get('idempotent-replayed')).toBe(isAgain);
+  }
+});
+
+test('a reply in pieces that is too large to be kept is sent to its last byte [X.15]', async () => {
+  const url = await route((response) => {
+    response.write(Buffer.alloc(1_500_000, 'a'));
+    response.write(Buffer.alloc(1_000, 'b'));
+    response.end('the end');
+  });
+  expect((await (await post(url)).text()).slice(-10)).toBe('bbbthe end');
+  expect((await post(url)).status).toBe(410);
+});

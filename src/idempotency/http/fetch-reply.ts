@@ -97,6 +97,8 @@ function passOn<Tx>(
 }
 
 async function drain<Tx>(run: HttpRun<Tx>, source: Source, finish: () => Promise<void>): Promise<void> {
+  // What never ends is not read for ever: a run has its time.
+  run.signal.addEventListener('abort', () => source.cancel(), { once: true });
   try {
     while ((await source.next()) !== undefined);
     await finish();
@@ -131,6 +133,10 @@ class Source {
     if (isForgotten) this.taken.length = 0;
     else this.taken.push(value);
     return value;
+  }
+
+  cancel(): void {
+    this.#reader.cancel().catch(() => undefined);
   }
 
   all(): Uint8Array<ArrayBuffer> {
