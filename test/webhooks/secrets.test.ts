@@ -165,7 +165,7 @@ test('no signature is found in logs, spans, errors, answers or a dump of the dat
     'error {',
     'qstash.attempt',
     'ECONNREFUSED',
-    'job:send-reminder:signature',
+    'job:signature',
     'm1',
   ]) {
     expect(all).toContain(known);
