@@ -40,7 +40,7 @@ export function keptCall({ head, body }: KeptReply, newMetadata: () => MetadataL
   if (cut === true) return undefined;
   const metadata = trailers.length > 0 ? newMetadata() : null;
   for (const [name, value] of trailers) {
-    metadata?.add(name, typeof value === 'string' ? value : Buffer.from(value[0], 'base64'));
+    metadata?.add(name, (typeof value === 'string' ? value : Buffer.from(value[0], 'base64')) as never);
   }
   return { status: { code, details, metadata }, body };
 }
