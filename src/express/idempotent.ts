@@ -7,7 +7,7 @@ import type { Idempotency } from '../idempotency/idempotency.ts';
 import { GuardedResponse } from '../node-http/guarded-response.ts';
 import type { NodeResponse } from '../node-http/node-response.ts';
 import { type NodeRequest, nodeRequestFacts } from '../node-http/request-facts.ts';
-import { setRun } from '../node-http/run-of.ts';
+import { isGuarded, setRun } from '../node-http/run-of.ts';
 
 /** What is used of a request of Express 5. */
 export interface ExpressRequest extends NodeRequest {
@@ -36,6 +36,7 @@ export function idempotent<Tx, Request extends ExpressRequest>(
 ): ExpressMiddleware<Request> {
   const gate = httpGate('idempotent()', idempotency, options);
   return (request, response, next) => {
+    if (isGuarded(request)) return next();
     void enter(request, response, next);
   };
   async function enter(request: Request, response: NodeResponse, next: (error?: unknown) => void): Promise<void> {
@@ -44,7 +45,7 @@ export function idempotent<Tx, Request extends ExpressRequest>(
       const entry = await gate.enter(request, facts);
       if (entry.kind === 'answer') return send(response, entry.reply);
       const guarded = entry.kind === 'run' ? new GuardedResponse(response, entry.run) : undefined;
-      setRun(request, guarded?.routeRun() ?? unguardedRun(idempotency));
+      setRun(request, guarded?.routeRun() ?? unguardedRun(idempotency), guarded !== undefined);
     } catch (error) {
       return next(error);
     }

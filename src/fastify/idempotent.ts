@@ -7,7 +7,7 @@ import type { Idempotency } from '../idempotency/idempotency.ts';
 import { GuardedResponse } from '../node-http/guarded-response.ts';
 import type { NodeResponse } from '../node-http/node-response.ts';
 import { type NodeRequest, nodeRequestFacts } from '../node-http/request-facts.ts';
-import { setRun } from '../node-http/run-of.ts';
+import { isGuarded, setRun } from '../node-http/run-of.ts';
 
 /** What is used of a request of Fastify 5. */
 export interface FastifyRequestLike {
@@ -37,6 +37,7 @@ export function idempotent<Tx, Request extends FastifyRequestLike>(
 ): (request: Request, reply: FastifyReplyLike) => Promise<unknown> {
   const gate = httpGate('idempotent()', idempotency, options);
   return async (request, reply) => {
+    if (isGuarded(request)) return undefined;
     const facts = nodeRequestFacts(request.raw, request.url, request.routeOptions.url, request.body);
     const entry = await gate.enter(request, facts);
     if (entry.kind === 'answer') {
@@ -47,8 +48,8 @@ export function idempotent<Tx, Request extends FastifyRequestLike>(
       }
       return reply.send(body === undefined ? undefined : Buffer.from(body));
     }
-    if (entry.kind === 'pass') setRun(request, unguardedRun(idempotency));
-    else setRun(request, restoring(reply, new GuardedResponse(reply.raw, entry.run).routeRun()));
+    if (entry.kind === 'pass') setRun(request, unguardedRun(idempotency), false);
+    else setRun(request, restoring(reply, new GuardedResponse(reply.raw, entry.run).routeRun()), true);
     return undefined;
   };
 }

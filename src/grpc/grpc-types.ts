@@ -2,6 +2,9 @@
 export interface MetadataLike {
   get(key: string): (string | Uint8Array)[];
   set(key: string, value: string): void;
+  /** A text or a Buffer, whose type is not there for everybody who reads these. */
+  add(key: string, value: never): void;
+  toJSON(): Readonly<Record<string, readonly (string | Uint8Array)[]>>;
 }
 
 /** How a call ends. */

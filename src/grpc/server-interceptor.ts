@@ -4,7 +4,7 @@ import { sha256 } from '../system/sha256.ts';
 import type { OpenRun, RunFacts } from '../idempotency/entry.ts';
 import { readKeyHeader } from '../idempotency/http/key-header.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
-import type { KeptReply, RunEnd } from '../idempotency/idempotency-store.ts';
+import { checkTimes } from '../idempotency/check-idempotency-options.ts';
 import type {
   GrpcLike,
   MetadataLike,
@@ -14,13 +14,17 @@ import type {
   ServiceLike,
   StatusLike,
 } from './grpc-types.ts';
-import { keyRefused, type Refusal, refusalOf } from './status-of.ts';
+import { finished, type KeptCall, keptCall } from './kept-call.ts';
+import { guardFailed, keyRefused, PERSON_UNKNOWN, type Refusal, refusalOf } from './status-of.ts';
 
 /** How unary calls of a server are guarded. */
 export interface ServerInterceptorOptions {
   /** The services to guard: `[Orders.service]`. Calls to others pass. */
   readonly services: readonly ServiceLike[];
-  /** Who calls, so that nobody is ever answered with somebody else's reply; `'anyone'` where the key alone may say it. */
+  /**
+   * Who calls, so that nobody is ever answered with somebody else's reply; `'anyone'` where the key alone may say it. What it throws
+   * ends the call: `{ code, details }` as it says, anything else with INTERNAL.
+   */
   readonly person: ((metadata: MetadataLike, path: string) => string) | 'anyone';
   /** Paths that are guarded, `/shop.Orders/Place`. Default: all unary methods of the services. */
   readonly methods?: readonly string[] | undefined;
@@ -33,8 +37,10 @@ export interface ServerInterceptorOptions {
   readonly maxRunMs?: number | undefined;
   readonly whenStoreDown?: 'refuse' | 'run' | undefined;
   readonly unknown?: 'refuse' | 'rerun' | undefined;
-  /** What to do with the end of a call. Default: keep it, errors too. */
+  /** What to do with the end of a call. Default: keep it, errors too. One that throws leaves the run in doubt. */
   readonly keep?: ((status: StatusLike) => 'keep' | 'release' | 'doubt') | undefined;
+  /** The largest message that is kept, in bytes. Default: a mebibyte. A larger one is sent, and a repetition is told that it is not kept. */
+  readonly maxReplyBytes?: number | undefined;
 }
 
 /** What a handler may use of its run. */
@@ -43,12 +49,9 @@ export interface CallRun<Tx> extends RunFacts {
   commit<Reply>(work: (tx: Tx) => Promise<Reply>): Promise<Reply>;
 }
 
-interface Head {
-  readonly code: number;
-  readonly details: string;
-}
-
 const OK = 0;
+const INTERNAL = 13;
+const MEBIBYTE = 1_048_576;
 const runs = new WeakMap<object, CallRun<unknown>>();
 
 /** The run of a call: `runOf(call.metadata)`. Throws `IDEMPOTENCY_NO_RUN` where the method is not guarded. */
@@ -111,10 +114,15 @@ class GuardedCall<Tx> {
           onReceiveMetadata: (metadata, pass) => pass((this.#metadata = metadata)),
           onReceiveMessage: (message, pass) => pass((this.#message = message)),
           // The handler is called when the client has said everything.
-          onReceiveHalfClose: (pass) => void this.#admit(pass),
+          onReceiveHalfClose: (pass) => void this.#admitOr(pass),
         }),
       sendMessage: (message, next) => {
-        this.#body = this.#method.responseSerialize(message as never);
+        try {
+          this.#body = this.#method.responseSerialize(message as never);
+        } catch {
+          // Who sends it fails in the same way, and says so; nobody above is asked again then.
+          return void this.#pass({ code: INTERNAL, details: 'Error serializing response' }, () => next(message));
+        }
         // Not before the run has ended: whoever has a reply may rely on it.
         void this.#pass({ code: OK, details: 'OK' }, () => next(message));
       },
@@ -132,6 +140,15 @@ class GuardedCall<Tx> {
     else this.#refuse(refusal);
   }
 
+  /** What the route's own functions throw must end this call, and not the process. */
+  async #admitOr(pass: () => void): Promise<void> {
+    try {
+      await this.#admit(pass);
+    } catch (error) {
+      this.#refuse(guardFailed(error));
+    }
+  }
+
   async #admit(pass: () => void): Promise<void> {
     const metadata = this.#metadata;
     if (metadata === undefined) return pass();
@@ -141,6 +158,7 @@ class GuardedCall<Tx> {
       services: _services,
       methods: _methods,
       keep: _keep,
+      maxReplyBytes: _maxReplyBytes,
       unknown,
       ...rest
     } = this.#options;
@@ -148,18 +166,20 @@ class GuardedCall<Tx> {
     if (key.kind === 'missing') return required ? this.#refuse(keyRefused('key-missing', 'is missing')) : pass();
     if (key.kind === 'invalid') return this.#refuse(keyRefused('key-invalid', `cannot be used: ${key.problem}`));
     const { path } = this.#method;
+    const who = person === 'anyone' ? null : person(metadata, path);
+    if (who === '' || who === undefined) return this.#refuse(PERSON_UNKNOWN);
     const entry = await this.#idempotency.enter({
       ...rest,
       domain: path,
       key: key.key,
-      person: person === 'anyone' ? null : person(metadata, path),
+      person: who,
       fingerprint: `1.${sha256(this.#method.requestSerialize(this.#message as never))}`,
       unknown: unknown === 'rerun' ? 'take' : 'tell',
     });
     if (entry.kind === 'unguarded') return pass();
     if (entry.kind !== 'run') {
-      if (entry.kind === 'finished' && entry.reply !== null) return this.#replay(entry.reply);
-      return this.#refuse(refusalOf(entry));
+      const kept = entry.kind === 'finished' && entry.reply !== null && keptCall(entry.reply, this.#newMetadata);
+      return kept ? this.#replay(kept) : this.#refuse(refusalOf(entry));
     }
     this.#run = entry.run;
     runs.set(metadata, this.#callRun(entry.run));
@@ -175,7 +195,7 @@ class GuardedCall<Tx> {
         const reply = await run.commit(async (tx) => {
           const value = await work(tx);
           const body = this.#method.responseSerialize(value as never);
-          return { value, end: finished({ code: OK, details: 'OK' }, body) };
+          return { value, end: finished({ code: OK, details: 'OK' }, body, this.#maxBytes()) };
         });
         this.#isCommitted = true;
         return reply;
@@ -186,19 +206,32 @@ class GuardedCall<Tx> {
   /** Ends the run. Answers how to end the call instead, when another run has taken over. */
   async #end(status: StatusLike): Promise<Refusal | undefined> {
     if (this.#run === undefined || this.#isCommitted) return undefined;
-    const verdict = this.#options.keep?.(status) ?? 'keep';
-    const ended = await this.#run.end(verdict === 'keep' ? finished(status, this.#body) : { kind: verdict });
+    const verdict = this.#verdict(status);
+    const kept = finished(status, this.#body, this.#maxBytes());
+    const ended = await this.#run.end(verdict === 'keep' ? kept : { kind: verdict });
     return ended === 'late' ? refusalOf({ kind: 'running', leaseLeftMs: 1 }) : undefined;
   }
 
-  #replay({ head, body }: KeptReply): void {
-    const { code, details } = JSON.parse(head) as Head;
+  #verdict(status: StatusLike): 'keep' | 'release' | 'doubt' {
+    try {
+      const verdict = this.#options.keep?.(status) ?? 'keep';
+      return ['keep', 'release'].includes(verdict) ? verdict : 'doubt';
+    } catch {
+      return 'doubt';
+    }
+  }
+
+  #maxBytes(): number {
+    return this.#options.maxReplyBytes ?? MEBIBYTE;
+  }
+
+  #replay({ status, body }: KeptCall): void {
     const metadata = this.#newMetadata();
     metadata.set('idempotent-replayed', 'true');
     this.#call.sendMetadata(metadata);
-    if (body === undefined) return this.#call.sendStatus({ code, details, metadata: null });
+    if (body === undefined) return this.#call.sendStatus(status);
     const message = this.#method.responseDeserialize(toBuffer(body) as never);
-    this.#call.sendMessage(message, () => this.#call.sendStatus({ code, details, metadata: null }));
+    this.#call.sendMessage(message, () => this.#call.sendStatus(status));
   }
 
   #refuse({ code, details, problem }: Refusal): void {
@@ -208,19 +241,42 @@ class GuardedCall<Tx> {
   }
 }
 
-function finished({ code, details }: StatusLike, body: Uint8Array | undefined): RunEnd {
-  const head: Head = { code, details };
-  const status = code === OK ? 'completed' : 'failed';
-  return { kind: 'finish', status, reply: { head: JSON.stringify(head), body } };
-}
-
 /** What protobuf's generated code takes. */
 function toBuffer(bytes: Uint8Array): Uint8Array {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-function guardedMethods({ services, methods, person }: ServerInterceptorOptions): Map<string, MethodLike> {
+const FIELDS = [
+  'services',
+  'person',
+  'methods',
+  'required',
+  'waitMs',
+  'leaseMs',
+  'keepMs',
+  'maxRunMs',
+  'whenStoreDown',
+  'unknown',
+  'keep',
+  'maxReplyBytes',
+] as const;
+
+function checkOptions(check: OptionCheck, options: ServerInterceptorOptions): void {
+  check.known(options, FIELDS);
+  const { whenStoreDown, unknown, keep, maxReplyBytes } = options;
+  checkTimes(check, options, ['waitMs', 'leaseMs', 'keepMs', 'maxRunMs']);
+  if (whenStoreDown !== undefined) check.word('whenStoreDown', whenStoreDown, ['refuse', 'run']);
+  if (unknown !== undefined) check.word('unknown', unknown, ['refuse', 'rerun']);
+  if (keep !== undefined && typeof keep !== 'function') check.refuse('keep', keep, 'pass a function');
+  if (maxReplyBytes !== undefined)
+    check.number('maxReplyBytes', maxReplyBytes, { min: 0, integer: true, write: 'write a whole number from 0' });
+}
+
+function guardedMethods(options: ServerInterceptorOptions): Map<string, MethodLike> {
   const check = new OptionCheck('serverInterceptor()');
+  if (!check.object('options', options, 'pass { services: [Orders.service], person: (metadata) => … }')) check.done();
+  checkOptions(check, options);
+  const { services, methods, person } = options;
   if (!Array.isArray(services) || services.length === 0) check.refuse('services', services, 'pass [Orders.service]');
   if (typeof person !== 'function' && person !== 'anyone')
     check.refuse('person', person, "pass (metadata) => …, or 'anyone' where the key alone may say it");

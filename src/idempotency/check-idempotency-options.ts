@@ -60,7 +60,12 @@ export function checkEntryRequest(request: EntryOptions): void {
   if (!isText(domain)) check.refuse('domain', domain, `name what is done, in at most ${MOST_KEY} characters`);
   if (!isText(key)) check.refuse('key', key, `write a text of 1 to ${MOST_KEY} characters`);
   // An id that could not be read must not become a person that everybody shares.
-  if (!isPerson) check.refuse('person', person, 'pass who asks, or null where the key alone says it');
+  if (!isPerson)
+    check.refuse(
+      'person',
+      person,
+      'pass who asks as a text, such as String(user.id), or null where the key alone says it',
+    );
   if (typeof fingerprint !== 'string') check.refuse('fingerprint', fingerprint, 'pass a text');
   checkTimes(check, request, ENTRY_TIMES);
   check.done();

@@ -45,7 +45,8 @@ export class Entrance<Tx> {
       fingerprint,
       owner: newId(),
       leaseMs,
-      keepMs,
+      // A record that was forgotten while it is held would let a second run in.
+      keepMs: Math.max(keepMs, leaseMs),
       takeUnknown: request.unknown === 'take',
     };
     let answer = await this.#claim(about, claim);
@@ -108,7 +109,7 @@ export class Entrance<Tx> {
     switch (answer.kind) {
       case 'claimed':
         calls.tell({ kind: answer.run === 1 ? 'first' : 'taken-over', about, run: answer.run });
-        return { kind: 'run', run: this.#hold(about, claim, answer.run, request.maxRunMs) };
+        return { kind: 'run', run: this.#hold(about, claim, answer.run, request) };
       case 'mismatch':
         calls.tell({ kind: 'mismatch', about });
         return answer;
@@ -134,7 +135,7 @@ export class Entrance<Tx> {
     }
   }
 
-  #hold(about: IdempotencyAbout, claim: Claim, number: number, maxRunMs: number): HeldRun<Tx> {
+  #hold(about: IdempotencyAbout, claim: Claim, number: number, { keepMs, maxRunMs }: EntryRequest): HeldRun<Tx> {
     const { id } = claim;
     this.#open.set(id, (this.#open.get(id) ?? 0) + 1);
     const onEnd = (): void => {
@@ -143,6 +144,6 @@ export class Entrance<Tx> {
       else this.#open.delete(id);
       for (const wake of this.#waiting.get(id) ?? []) wake();
     };
-    return new HeldRun({ calls: this.#calls, repeater: this.#repeater, about, claim, number, maxRunMs, onEnd });
+    return new HeldRun({ calls: this.#calls, repeater: this.#repeater, about, claim, number, keepMs, maxRunMs, onEnd });
   }
 }

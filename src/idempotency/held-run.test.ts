@@ -24,6 +24,19 @@ describe('a slow run', () => {
     expect(time.pendingTimers).toBe(0);
   });
 
+  test('is not forgotten while it runs, however short its record is kept after it [X.15]', async () => {
+    const { another, idem, letIn, time } = watched({ keepMs: 1_000, leaseMs: 30_000 });
+    const run = await letIn();
+    for (const ms of [9_000, 60_000]) {
+      await time.advance(ms);
+      expect(await another().enter(ask({ unknown: 'take' }))).toMatchObject({ kind: 'running' });
+    }
+    await run.end(finish('"x"'));
+    expect(await idem.enter(ask())).toMatchObject({ kind: 'finished' });
+    await time.advance(1_000);
+    expect(await idem.enter(ask())).toMatchObject({ kind: 'run' });
+  });
+
   test('outlives a store that does not answer its signs of life, and asks more often meanwhile', async () => {
     const { another, kinds, letIn, store, time } = watched();
     const run = await letIn();
@@ -122,7 +135,7 @@ describe('the end of a run', () => {
   });
 
   test('in a record that vanished meanwhile is kept all the same', async () => {
-    const { idem, letIn, time } = watched({ keepMs: 1_000, maxRunMs: 100 });
+    const { idem, letIn, time } = watched({ keepMs: 1_000, leaseMs: 1_000, maxRunMs: 100 });
     const run = await letIn();
     await time.advance(2_000);
     expect(await run.end(finish('"x"'))).toBe('ended');

@@ -13,6 +13,8 @@ export interface RunHost<Tx> {
   readonly about: IdempotencyAbout;
   readonly claim: Claim;
   readonly number: number;
+  /** How long the record is kept from its end on; its claim may say more. */
+  readonly keepMs: number;
   readonly maxRunMs: number;
   /** Called once, when the run has ended or holds nothing any more. */
   readonly onEnd: () => void;
@@ -75,7 +77,8 @@ export class HeldRun<Tx> implements OpenRun<Tx> {
     store: AtomicIdempotencyStore<Tx>,
     work: (tx: Tx) => Promise<{ readonly value: T; readonly end: RunEnd }>,
   ): Promise<T> {
-    const { about, calls, claim } = this.#host;
+    const { about, calls } = this.#host;
+    const claim = this.#atEnd();
     let end: RunEnd | undefined;
     let thrown: { readonly error: unknown } | undefined;
     const answer = await store
@@ -103,7 +106,8 @@ export class HeldRun<Tx> implements OpenRun<Tx> {
   }
 
   async #end(end: RunEnd): Promise<RunEnded> {
-    const { about, calls, claim, repeater } = this.#host;
+    const { about, calls, repeater } = this.#host;
+    const claim = this.#atEnd();
     await this.#committing;
     if (this.#committed) return this.#committed;
     this.#letGo();
@@ -182,6 +186,11 @@ export class HeldRun<Tx> implements OpenRun<Tx> {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
     this.#host.onEnd();
+  }
+
+  #atEnd(): Claim {
+    const { claim, keepMs } = this.#host;
+    return claim.keepMs === keepMs ? claim : { ...claim, keepMs };
   }
 
   #letGo(): void {

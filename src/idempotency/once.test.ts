@@ -214,7 +214,9 @@ describe('a run of once that was lost', () => {
     const broken = idem.once('k', work, { unknown: () => Promise.reject(new Error('cannot look')) });
     await expect(broken).rejects.toThrow('cannot look');
     await expect(idem.once('k', work)).rejects.toMatchObject({ code: 'IDEMPOTENCY_UNKNOWN' });
-    expect(await idem.once('k', work, { unknown: async () => 'rerun' })).toBe(4);
+    const silent = idem.once('k', work, { unknown: async () => undefined as never });
+    await expect(silent).rejects.toMatchObject({ code: 'INVALID_OPTIONS' });
+    expect(await idem.once('k', work, { unknown: async () => 'rerun' })).toBe(5);
   });
 
   test('is not asked about when nothing was lost', async () => {

@@ -132,7 +132,13 @@ class OnceCall<Tx, T> {
       await run.end({ kind: 'doubt' });
       throw error;
     }
-    if (found !== 'refuse') return found;
+    if (found === 'rerun' || (typeof found === 'object' && found !== null && 'value' in found)) return found;
+    if (found !== 'refuse') {
+      await run.end({ kind: 'doubt' });
+      const check = new OptionCheck('once()');
+      check.refuse('what unknown answered', found, "answer { value: … }, 'rerun' or 'refuse'");
+      check.done();
+    }
     await run.end({ kind: 'doubt' });
     throw new HoldfastError('IDEMPOTENCY_UNKNOWN', { domain: this.#request.domain, run: run.number });
   }

@@ -48,6 +48,7 @@ export interface ErrorDetails {
     requestId: string;
     notRepeated?: NotRepeated;
   };
+  IDEMPOTENCY_BODY_GONE: Record<string, never>;
   IDEMPOTENCY_BODY_UNREAD: Record<string, never>;
   IDEMPOTENCY_COMMIT_UNKNOWN: { domain: string; waitedMs: number };
   IDEMPOTENCY_FAILED: { domain: string; message: string };
@@ -56,6 +57,7 @@ export interface ErrorDetails {
   IDEMPOTENCY_MISMATCH: { domain: string };
   IDEMPOTENCY_NOT_ATOMIC: { domain: string };
   IDEMPOTENCY_NOT_KEPT: { domain: string };
+  IDEMPOTENCY_NO_RESPONSE: { found: string };
   IDEMPOTENCY_NO_RUN: Record<string, never>;
   IDEMPOTENCY_REPLY_MISSING: { waitedMs: number };
   IDEMPOTENCY_REPLY_SENT: Record<string, never>;
@@ -69,6 +71,7 @@ export interface ErrorDetails {
   INVALID_OPTIONS: { of: string; problems: readonly OptionProblem[] };
   JOB_BODY_PARSED: Record<string, never>;
   JOB_NOT_PUBLISHED: { status: number };
+  JOB_PUBLISH_TIMEOUT: { timeoutMs: number };
   LLM_CONTENT_REFUSED: { finishReason: string };
   LLM_ERROR_IN_ANSWER: { code?: string; type?: string };
   MESSAGE_IMPORTED: { sourceId: string; problem: string };
@@ -184,8 +187,10 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `"${d.operation}" was redirected (status ${d.status}) to ${d.location}; call that address directly, or allow redirects for this client`,
   HTTP_STATUS: (d) =>
     `"${d.operation}" (${d.method} ${d.url}) answered ${d.status}${notRepeated(d)}; look for request id ${d.requestId} in the service's log`,
+  IDEMPOTENCY_BODY_GONE: () =>
+    `the body of the request was read before the idempotency key could be checked with it; put idempotent() before whoever reads it, or pass compare`,
   IDEMPOTENCY_BODY_UNREAD: () =>
-    `the route is guarded by an idempotency key, but nobody has read the body of the request; put the parser of the body (such as express.json()) before idempotent(), or pass compare`,
+    `the route is guarded by an idempotency key, but nobody has read the body of the request; put the parser of the body (such as express.json()) before idempotent(), make it a preHandler in Fastify, or pass compare`,
   IDEMPOTENCY_COMMIT_UNKNOWN: (d) =>
     `the connection of "${d.domain}" was lost in its COMMIT, and the database did not say within ${d.waitedMs} ms what became of it; let the error through, the record tells whoever asks again with the key`,
   IDEMPOTENCY_FAILED: (d) =>
@@ -200,6 +205,8 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `"${d.domain}" called commit, and its idempotency store has no transactions; use postgresIdempotency({ pool }), or end the run without commit`,
   IDEMPOTENCY_NOT_KEPT: (d) =>
     `"${d.domain}" was run with this key, but its result is not kept any more; look the result up, running it again would do it twice`,
+  IDEMPOTENCY_NO_RESPONSE: (d) =>
+    `the guarded handler gave ${d.found}, which cannot be sent or kept; return a new Response, and do not read it`,
   IDEMPOTENCY_NO_RUN: () => `this request has no run: its route is not guarded; put idempotent() before the handler`,
   IDEMPOTENCY_REPLY_MISSING: (d) =>
     `commit made no reply within ${d.waitedMs} ms and was rolled back; end the reply inside commit, it is sent after the transaction`,
@@ -225,6 +232,8 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `a parser has read the body of the signed job before its signature could be checked; mount the job before express.json(), or give it express.raw({ type: "*/*" })`,
   JOB_NOT_PUBLISHED: (d) =>
     `the sender of jobs answered ${d.status} and did not take the job; see that the token and the address are right, then send it again`,
+  JOB_PUBLISH_TIMEOUT: (d) =>
+    `the sender of jobs did not answer within ${d.timeoutMs} ms and may have taken the job or not; publish it again, it is one job by its deduplication id`,
   LLM_CONTENT_REFUSED: (d) =>
     `the model gave no answer because its content was refused (${d.finishReason}); change the prompt, the same one is refused again`,
   LLM_ERROR_IN_ANSWER: (d) =>

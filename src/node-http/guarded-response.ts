@@ -3,29 +3,36 @@ import type { CapturedReply, HttpReply } from '../idempotency/http/http-reply.ts
 import type { HttpRun, RouteRun } from '../idempotency/http/http-run.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import { createSleep } from '../kernel/sleep.ts';
-import { systemEffects } from '../system/effects.ts';
+import { letProcessEnd, systemEffects } from '../system/effects.ts';
 import type { NodeResponse } from './node-response.ts';
 import { type Client, outliveClient } from './outlive-client.ts';
 import { applyHead, headLines, readHead, type ResponseHead, writeHead } from './response-head.ts';
 
 const sleep = createSleep(systemEffects);
 const REPLY_WITHIN_MS = 10_000;
+// As long as a run that is not heard of counts as running, unless a route says otherwise.
+const QUIET_MS = 30_000;
 
 /**
  * Reads what is written to a response, however it is written, and ends the run before the last byte goes out. What comes in pieces is
  * passed on at once; a reply that is ended in one go is not sent before it is kept. Inside `commit` nothing is passed on: the reply
  * is kept in the transaction and sent after it, and a transaction that fails leaves the response as it was before.
  *
- * A client that goes away stops nothing: the reply is made to its end and kept.
+ * To everybody else a response that was ended here looks ended at once: an error that comes after it must not write into it. To the
+ * layers below, such as one that compresses, it looks as it is while they are called.
  *
- * To everybody else a response that was ended here looks ended at once: an error that comes after it must not write into it.
+ * A client that goes away stops nothing: the reply is made to its end and kept. One that nobody goes on with leaves its run in doubt.
  */
 export class GuardedResponse<Tx> {
   readonly #res: NodeResponse;
   readonly #run: HttpRun<Tx>;
   readonly #write: NodeResponse['write'];
   readonly #end: NodeResponse['end'];
+  readonly #flush: () => void;
   readonly #isHeadSent: () => boolean;
+  /** As the handler made it, when the reply came in pieces: layers below write their own headers when it goes out. */
+  #head: ResponseHead | undefined;
+  #heardMs = 0;
   readonly #client: Client;
   #chunks: Buffer[] = [];
   /** The whole body as it was given, where that was one text: Node sends it in one go with the head. */
@@ -42,7 +49,9 @@ export class GuardedResponse<Tx> {
     this.#run = run;
     this.#write = this.#passing(res.write.bind(res));
     this.#end = this.#passing(res.end.bind(res));
-    this.#client = outliveClient(res, () => this.#untilLost());
+    this.#client = outliveClient(res, () => this.#onGone());
+    const flush = res.flushHeaders?.bind(res);
+    this.#flush = this.#passing(() => flush?.());
     const sendHead = res.writeHead.bind(res);
     const before = gettersOf(res);
     this.#isHeadSent = () => before.headersSent.call(res);
@@ -53,12 +62,18 @@ export class GuardedResponse<Tx> {
       if (!this.#hasEnded) applyHead(res, status, rest);
       return res;
     };
-    res.write = (chunk, ...rest) => this.#onWrite(chunk, rest);
+    // The end of HTTP/2 writes its chunk through this function.
+    res.write = (chunk, ...rest) => (this.#isPassing ? this.#write(chunk, ...rest) : this.#onWrite(chunk, rest));
     res.end = (...args) => {
       this.#onEndCall(args);
       return res;
     };
-    guards.set(res, { hasEnded: () => this.#hasEnded, before });
+    res.flushHeaders = () => {
+      if (this.#hasEnded || this.#isHolding) return;
+      this.#noteHead();
+      this.#flush();
+    };
+    guards.set(res, { looksEnded: () => this.#hasEnded && !this.#isPassing, before });
     Object.defineProperties(res, COVERS);
   }
 
@@ -99,6 +114,28 @@ export class GuardedResponse<Tx> {
     }
   }
 
+  /** Its client is gone. It goes on until the reply is made, its claim is lost, or nothing has been heard of it for a while. */
+  #onGone(): void {
+    const letGo = (): void => this.#client.letGo();
+    const { signal } = this.#run;
+    if (signal.aborted) return letGo();
+    signal.addEventListener('abort', letGo, { once: true });
+    if (!this.#isHeadSent()) return;
+    this.#heardMs = systemEffects.monoMs();
+    const look = (): void => {
+      if (this.#hasEnded) return;
+      const quietMs = systemEffects.monoMs() - this.#heardMs;
+      if (quietMs < QUIET_MS) return void letProcessEnd(systemEffects.setTimer(look, QUIET_MS - quietMs));
+      void this.#run.doubt();
+      letGo();
+    };
+    look();
+  }
+
+  #noteHead(): void {
+    if (!this.#isHeadSent()) this.#head = readHead(this.#res);
+  }
+
   /** A function of the response as it was, during whose call everything goes out. */
   #passing<Args extends unknown[], T>(send: (...args: Args) => T): (...args: Args) => T {
     return (...args) => {
@@ -113,11 +150,13 @@ export class GuardedResponse<Tx> {
   }
 
   #onWrite(chunk: unknown, rest: unknown[]): boolean {
-    // The end of a response of HTTP/2 writes its last chunk through this function.
-    if (this.#isPassing) return this.#write(chunk, ...rest);
     if (this.#hasEnded) return false;
+    this.#heardMs = systemEffects.monoMs();
     this.#take(chunk, rest[0]);
-    if (!this.#isHolding && !this.#client.isGone) return this.#write(chunk, ...rest);
+    if (!this.#isHolding && !this.#client.isGone) {
+      this.#noteHead();
+      return this.#write(chunk, ...rest);
+    }
     const callback = rest.find((item) => typeof item === 'function');
     if (callback !== undefined) queueMicrotask(callback as () => void);
     return true;
@@ -125,21 +164,23 @@ export class GuardedResponse<Tx> {
 
   #onEndCall(args: unknown[]): void {
     if (this.#hasEnded) return;
-    this.#hasEnded = true;
     const [chunk, encoding] = args;
+    const isInPieces = this.#isHeadSent();
+    const isThere = typeof chunk !== 'function' && chunk !== undefined && chunk !== null;
+    const isWhole = !isInPieces && this.#chunks.length === 0;
+    // What cannot be sent throws here, and the reply can still be ended in another way.
+    const taken = isThere ? [this.#take(chunk, encoding)] : [];
+    if (typeof chunk === 'string' && isWhole) this.#text = { text: chunk, encoding: encodingOf(encoding) };
+    this.#hasEnded = true;
     const callback = args.find((item) => typeof item === 'function');
     if (callback !== undefined) this.#afterEnd.push(callback as () => void);
-    const isInPieces = this.#isHeadSent();
-    const isWhole = !isInPieces && this.#chunks.length === 0;
-    const isThere = typeof chunk !== 'function' && chunk !== undefined && chunk !== null;
-    const last = isThere ? this.#take(chunk, encoding) : Buffer.alloc(0);
-    if (typeof chunk === 'string' && isWhole) this.#text = { text: chunk, encoding: encodingOf(encoding) };
     if (this.#isHolding) return this.#onEnd?.();
-    void this.#finish(readHead(this.#res), isInPieces ? last : undefined);
+    const last = isInPieces ? taken : undefined;
+    void this.#finish(this.#head ?? readHead(this.#res), last);
   }
 
-  /** `last` is what has not gone out yet; `undefined` when nothing has. */
-  async #finish(head: ResponseHead, last: Buffer | undefined): Promise<void> {
+  /** `last` are the chunks that have not gone out yet; `undefined` when nothing has. */
+  async #finish(head: ResponseHead, last: readonly Buffer[] | undefined): Promise<void> {
     let instead: HttpReply | undefined;
     try {
       instead = await this.#run.finish(this.#captured(head));
@@ -148,7 +189,7 @@ export class GuardedResponse<Tx> {
     }
     if (last !== undefined) {
       this.#client.letGo();
-      return void this.#end(last, ...this.#afterEnd);
+      return void this.#end(Buffer.concat(last), ...this.#afterEnd);
     }
     if (instead === undefined) return this.#send(head);
     this.#text = undefined;
@@ -179,7 +220,6 @@ export class GuardedResponse<Tx> {
     return first && more.length === 0 ? first : Buffer.concat(this.#chunks);
   }
 
-  /** Remembers what was written, and gives it as bytes. */
   #take(chunk: unknown, encoding: unknown): Buffer {
     const bytes =
       typeof chunk === 'string' ? Buffer.from(chunk, encodingOf(encoding)) : Buffer.from(chunk as Uint8Array);
@@ -188,13 +228,6 @@ export class GuardedResponse<Tx> {
     if (this.#isHeadSent() && this.#size > this.#run.maxReplyBytes) this.#chunks.length = 0;
     this.#chunks.push(bytes);
     return bytes;
-  }
-
-  /** A run that has lost its claim has nothing to keep: what goes on without a client may stop then. */
-  #untilLost(): void {
-    const { signal } = this.#run;
-    if (signal.aborted) this.#client.letGo();
-    else signal.addEventListener('abort', () => this.#client.letGo(), { once: true });
   }
 
   #forget(): void {
@@ -223,7 +256,7 @@ async function endedInTime(ended: Promise<void>): Promise<void> {
 type Getter = (this: object) => boolean;
 type Getters = Readonly<Record<'headersSent' | 'writableEnded', Getter>>;
 
-const guards = new WeakMap<object, { readonly hasEnded: () => boolean; readonly before: Getters }>();
+const guards = new WeakMap<object, { readonly looksEnded: () => boolean; readonly before: Getters }>();
 
 // The same functions for every response: with functions of its own each would be an object of another shape to the engine.
 const COVERS: PropertyDescriptorMap = {
@@ -234,7 +267,7 @@ const COVERS: PropertyDescriptorMap = {
 function covered(name: keyof Getters): Getter {
   return function read() {
     const guard = guards.get(this);
-    return guard !== undefined && (guard.hasEnded() || guard.before[name].call(this));
+    return guard !== undefined && (guard.looksEnded() || guard.before[name].call(this));
   };
 }
 
@@ -251,7 +284,7 @@ function gettersOf(res: object): Getters {
     const asked =
       (name: keyof Getters): Getter =>
       () =>
-        outer.hasEnded() || outer.before[name].call(res);
+        outer.looksEnded() || outer.before[name].call(res);
     return { headersSent: asked('headersSent'), writableEnded: asked('writableEnded') };
   }
   const isOwn = Object.hasOwn(res, 'headersSent') || Object.hasOwn(res, 'writableEnded');

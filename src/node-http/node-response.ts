@@ -14,4 +14,6 @@ export interface NodeResponse {
   write(chunk: unknown, ...rest: unknown[]): boolean;
   end(...args: unknown[]): unknown;
   emit(event: string, ...args: unknown[]): boolean;
+  /** There in HTTP/2 too, but its types do not know it. */
+  flushHeaders?(): void;
 }

@@ -1,11 +1,14 @@
 import type { BodyFacts, RequestFacts } from '../idempotency/http/request-facts.ts';
 import { HoldfastError } from '../kernel/error.ts';
 
-/** What is used of Node's `IncomingMessage`, and of its like of HTTP/2, which has no `headersDistinct`. */
+/** What is used of Node's `IncomingMessage`, and of a request of HTTP/2. */
 export interface NodeRequest {
   readonly method?: string | undefined;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  readonly headersDistinct?: Readonly<Record<string, readonly string[] | undefined>> | undefined;
+  /** HTTP/2 does not have it: a header that was sent twice is one text with a comma there. */
+  readonly headersDistinct?: Readonly<Record<string, readonly string[] | undefined>>;
+  /** Of HTTP/2, where a body needs no header that tells of it. */
+  readonly stream?: { readonly endAfterHeaders?: boolean };
 }
 
 /** The facts of a request whose body a parser has read. */
@@ -21,21 +24,24 @@ export function nodeRequestFacts(
     path: at < 0 ? url : url.slice(0, at),
     query: at < 0 ? '' : url.slice(at),
     route,
-    header: (name) => request.headersDistinct?.[name] ?? linesOf(request.headers[name]),
+    header: (name) => linesOf(request, name),
     body: () => readBody(request, body),
   };
 }
 
-// HTTP/2 joins lines with a comma, so that two keys look like a list, which is refused too.
-function linesOf(value: string | readonly string[] | undefined): readonly string[] {
-  if (value === undefined) return [];
-  return typeof value === 'string' ? [value] : value;
+function linesOf({ headers, headersDistinct }: NodeRequest, name: string): readonly string[] {
+  if (headersDistinct !== undefined) return headersDistinct[name] ?? [];
+  const found = headers[name];
+  return found === undefined ? [] : typeof found === 'string' ? [found] : found;
 }
 
-function readBody({ headers }: NodeRequest, body: unknown): BodyFacts {
+function readBody({ headers, stream }: NodeRequest, body: unknown): BodyFacts {
   if (body instanceof Uint8Array) return { kind: 'bytes', bytes: body };
   if (body !== undefined && body !== null) return { kind: 'parsed', value: body };
-  const isThere = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  const isThere =
+    headers['transfer-encoding'] !== undefined ||
+    Number(headers['content-length'] ?? 0) > 0 ||
+    stream?.endAfterHeaders === false;
   // Two different requests would look the same.
   if (isThere && body === undefined) throw new HoldfastError('IDEMPOTENCY_BODY_UNREAD', {});
   return { kind: 'none' };

@@ -4,7 +4,8 @@ import type { NodeResponse } from './node-response.ts';
 /** Status and headers of a response that has not been sent. */
 export interface ResponseHead {
   readonly status: number;
-  readonly message: string;
+  /** HTTP/2 has none, and warns whoever asks for it. */
+  readonly message: string | undefined;
   readonly headers: readonly (readonly [name: string, value: number | string | readonly string[]])[];
 }
 
@@ -12,7 +13,7 @@ export function readHead(res: NodeResponse): ResponseHead {
   // HTTP/2 has the status among them once they are sent.
   const names = res.getHeaderNames().filter((name) => !name.startsWith(':'));
   const headers = names.map((name) => [name, res.getHeader(name) ?? ''] as const);
-  return { status: res.statusCode, message: hasMessage(res) ? res.statusMessage : '', headers };
+  return { status: res.statusCode, message: hasMessage(res) ? res.statusMessage : undefined, headers };
 }
 
 /** Makes the head of a response what it was, or what another one's is. */
@@ -20,12 +21,12 @@ export function writeHead(res: NodeResponse, { status, message, headers }: Respo
   for (const name of res.getHeaderNames()) res.removeHeader(name);
   for (const [name, value] of headers) res.setHeader(name, value);
   res.statusCode = status;
-  if (hasMessage(res)) res.statusMessage = message;
+  if (message !== undefined && hasMessage(res)) res.statusMessage = message;
 }
 
 /** HTTP/2 has none, and warns when it is touched. */
 function hasMessage(res: NodeResponse): boolean {
-  return res.stream === undefined;
+  return !('stream' in res);
 }
 
 /** One line for each value. */

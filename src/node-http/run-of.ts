@@ -4,9 +4,17 @@ import { HoldfastError } from '../kernel/error.ts';
 // Beside the request, not on it: nothing a client sends can look like it.
 const runs = new WeakMap<object, RouteRun<unknown, void>>();
 
-/** Notes the run that a request belongs to. */
-export function setRun<Tx>(request: object, run: RouteRun<Tx, void>): void {
+const guarded = new WeakSet<object>();
+
+/** Notes the run that a request belongs to, and whether it is guarded. */
+export function setRun<Tx>(request: object, run: RouteRun<Tx, void>, isReal: boolean): void {
   runs.set(request, run);
+  if (isReal) guarded.add(request);
+}
+
+/** True when a guard before this one has let the request in: another would wait for it, and it for that. */
+export function isGuarded(request: object): boolean {
+  return guarded.has(request);
 }
 
 /**

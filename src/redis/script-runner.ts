@@ -48,6 +48,7 @@ export function openRunner(
   options: { readonly client: unknown; readonly prefix?: string | undefined },
 ): { readonly run: RunScript; readonly prefix: string } {
   const check = new OptionCheck(of);
+  if (!check.object('options', options, 'pass { client }')) check.done();
   check.known(options, ['client', 'prefix']);
   const { client, prefix = 'holdfast:' } = options;
   const link = findLink(client);

@@ -146,14 +146,14 @@ export class Delivery<Payload, Tx> {
     }
   }
 
-  /** A signature that does not cover the message id is good for one id. */
+  /** A signature that does not cover the message id, nor the job, is good for one id of one job. */
   async #acceptOnce({ once, messageId, validForMs }: Verified): Promise<JobOutcome | undefined> {
     if (once === undefined) return undefined;
     const entry = await this.#idempotency.enter({
-      domain: `job:${this.#job.name}:signature`,
+      domain: 'job:signature',
       key: once,
       person: null,
-      fingerprint: sha256(messageId),
+      fingerprint: sha256(JSON.stringify([this.#job.name, messageId])),
       unknown: 'take',
       leaseMs: MARK_LEASE_MS,
       keepMs: goodForMs(validForMs),

@@ -1,3 +1,4 @@
+import { OptionCheck } from '../kernel/check-options.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import type { ReceiveRequest } from './receive.ts';
 
@@ -6,7 +7,8 @@ export interface NodeJobRequest extends AsyncIterable<Uint8Array> {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly complete?: boolean;
+  /** Not `complete`: that says that all of it has come, whether somebody has read it or not. */
+  readonly readableDidRead?: boolean;
   readonly body?: unknown;
 }
 
@@ -23,6 +25,7 @@ export interface NodeJobResponse {
 export function forExpress(
   receive: ReceiveRequest,
 ): (request: NodeJobRequest, response: NodeJobResponse, next?: (error: unknown) => void) => void {
+  checkReceive('forExpress()', receive);
   return (request, response, next) => {
     void answerOr(receive, request, response, next);
   };
@@ -48,6 +51,7 @@ export interface FastifyJobReply {
  * reads bodies, because the signature is checked on the bytes as they came; the rest of the app keeps its parsers.
  */
 export function forFastify(path: string, receive: ReceiveRequest): (app: FastifyLike) => Promise<void> {
+  checkReceive('forFastify()', receive);
   return async (app) => {
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', (_request, _payload, done) => done(null));
@@ -58,6 +62,12 @@ export function forFastify(path: string, receive: ReceiveRequest): (app: Fastify
       await respond(found, reply.raw);
     });
   };
+}
+
+function checkReceive(of: string, receive: unknown): void {
+  const check = new OptionCheck(of);
+  if (typeof receive !== 'function') check.refuse('the job', receive, 'pass what receive(job, handler) gave');
+  check.done();
 }
 
 async function answerOr(
@@ -107,7 +117,7 @@ function toRequest(request: NodeJobRequest): Request {
 function bodyOf(request: NodeJobRequest): BodyInit {
   if (request.body instanceof Uint8Array) return new Uint8Array(request.body);
   // What a parser has made of the bytes cannot be turned back into them.
-  if (request.body !== undefined || request.complete === true) throw new HoldfastError('JOB_BODY_PARSED', {});
+  if (request.body !== undefined || request.readableDidRead === true) throw new HoldfastError('JOB_BODY_PARSED', {});
   return streamOf(request);
 }
 

@@ -16,6 +16,13 @@ export {
   RETRY_DELAY,
 } from './publish-job.ts';
 export { qstash, type QstashOptions } from './qstash-scheme.ts';
-export { type JobHandler, type Receive, type ReceiveRequest, signedJobs, type SignedJobsOptions } from './receive.ts';
+export {
+  type FailedDelivery,
+  type JobHandler,
+  type Receive,
+  type ReceiveRequest,
+  signedJobs,
+  type SignedJobsOptions,
+} from './receive.ts';
 export { standardWebhooks, type StandardWebhooksOptions } from './standard-scheme.ts';
 export type { SignatureScheme, Verdict, Verified } from './verdict.ts';

@@ -18,8 +18,9 @@ export interface JobOptions<Payload> {
   /** How long a business key that is not heard of counts as taken. Default 300 seconds, a day at most. */
   readonly reservationTtlSeconds?: number | undefined;
   /**
-   * How long it is remembered that a message or a business key was done. Default: a day. Never less than its lock, and a message is
-   * remembered at least as long as its signature is good.
+   * How long it is remembered that a message or a business key was done. Default: a day, or as long as the sender may try again where
+   * that is longer; less than that is refused. Never less than its lock, and a message is remembered at least as long as its
+   * signature is good.
    */
   readonly doneTtlSeconds?: number | undefined;
   /** The largest body, in bytes. Default: a mebibyte. */
@@ -51,10 +52,24 @@ export interface Job<Payload> {
   readonly retries: number;
 }
 
+const RETRIES = 5;
 const SECONDS = { lockTtlSeconds: 240, reservationTtlSeconds: 300, doneTtlSeconds: 86_400 } as const;
 
-/** Fills in a job. Throws `INVALID_OPTIONS`. A bare name is a job. */
-export function checkedJob<Payload>(job: JobOptions<Payload> | string): Job<Payload> {
+const YEAR_S = 31_536_000;
+
+/** How long after the first time the last one comes, in seconds: 10 s later, and twice as long each time, as `publishJob` asks for. */
+function retriedForS(retries: number): number {
+  return Math.min(10 * (2 ** retries - 1), YEAR_S);
+}
+
+/**
+ * Fills in a job. Throws `INVALID_OPTIONS`. A bare name is a job. `schemeRetriesForS`: for how long the sender tries again, where that
+ * does not follow from the number of retries.
+ */
+export function checkedJob<Payload>(
+  job: JobOptions<Payload> | string,
+  schemeRetriesForS: number | undefined,
+): Job<Payload> {
   const options: JobOptions<Payload> = typeof job === 'string' ? { name: job } : job;
   const check = new OptionCheck('receive()');
   if (check.object('job', options, "pass { name: 'send-reminder' }")) {
@@ -68,7 +83,7 @@ export function checkedJob<Payload>(job: JobOptions<Payload> | string): Job<Payl
       check.refuse('schema', schema, 'pass a Standard Schema, such as one of zod or valibot');
     for (const field of Object.keys(SECONDS) as (keyof typeof SECONDS)[]) {
       if (options[field] === undefined) continue;
-      const [max, most] = field === 'doneTtlSeconds' ? [31_536_000, 'a year'] : [86_400, 'a day'];
+      const [max, most] = field === 'doneTtlSeconds' ? [YEAR_S, 'a year'] : [86_400, 'a day'];
       check.number(field, options[field], { min: 1, max, write: `write seconds from 1 to ${most}` });
     }
     if (maxBodyBytes !== undefined)
@@ -77,14 +92,24 @@ export function checkedJob<Payload>(job: JobOptions<Payload> | string): Job<Payl
       check.number('retries', retries, { min: 0, integer: true, write: 'write a whole number' });
   }
   check.done();
+  const { retries = RETRIES, doneTtlSeconds } = options;
+  const horizonS = schemeRetriesForS ?? retriedForS(retries);
+  if (doneTtlSeconds !== undefined && doneTtlSeconds < horizonS) {
+    check.refuse(
+      'doneTtlSeconds',
+      doneTtlSeconds,
+      `write ${horizonS} or more: the sender may send it again for so long`,
+    );
+  }
+  check.done();
   return {
     name: options.name,
     schema: options.schema,
     businessKey: options.businessKey,
     lockMs: (options.lockTtlSeconds ?? SECONDS.lockTtlSeconds) * 1_000,
     reservationMs: (options.reservationTtlSeconds ?? SECONDS.reservationTtlSeconds) * 1_000,
-    doneMs: (options.doneTtlSeconds ?? SECONDS.doneTtlSeconds) * 1_000,
+    doneMs: (doneTtlSeconds ?? Math.max(SECONDS.doneTtlSeconds, horizonS)) * 1_000,
     maxBodyBytes: options.maxBodyBytes ?? 1_048_576,
-    retries: options.retries ?? 5,
+    retries,
   };
 }

@@ -38,6 +38,8 @@ export interface QstashEndpoint {
   /** `https://qstash.upstash.io`, or a server of your own. */
   readonly baseUrl: string;
   readonly token: string;
+  /** How long to wait for its answer, in milliseconds. Default 10,000. */
+  readonly timeoutMs?: number | undefined;
 }
 
 /** The sender waits 10 s before the first repetition, and twice as long before each further one. */
@@ -47,6 +49,7 @@ export const RETRY_DELAY = '10000 * pow(2, retried)';
 export const FORWARDED_DEDUP_ID = 'holdfast-deduplication-id';
 
 const RETRIES = 5;
+const TIMEOUT_MS = 10_000;
 
 /** The name under which the sender drops repetitions: `<job>:<resourceId>`, with the number of the time span when there is one. */
 export function deduplicationId(
@@ -60,14 +63,15 @@ export function deduplicationId(
 
 /**
  * Sends a job that `receive` understands: the same job about the same thing is dropped by the sender, and it is tried six times in
- * all. Answers the id of the message. Through a client of `@upstash/qstash` as it is, or by plain HTTP.
+ * all. Answers the id of the message. Through a client of `@upstash/qstash` as it is, or by plain HTTP; then it rejects with
+ * `JOB_NOT_PUBLISHED` when it was not taken, and with `JOB_PUBLISH_TIMEOUT` when no answer came in time.
  */
 export async function publishJob(
   to: QstashClientLike | QstashEndpoint,
   message: JobMessage,
   nowMs: number = systemEffects.now().wallMs,
 ): Promise<{ readonly messageId: string; readonly deduplicated: boolean }> {
-  checkMessage(message);
+  checkMessage(to, message);
   const { url, body, retries = RETRIES, delaySeconds } = message;
   const dedupId = deduplicationId(message, nowMs);
   if ('publishJSON' in to) {
@@ -89,7 +93,7 @@ export async function publishJob(
 }
 
 async function publishByHttp(
-  { baseUrl, token }: QstashEndpoint,
+  { baseUrl, token, timeoutMs = TIMEOUT_MS }: QstashEndpoint,
   message: {
     readonly url: string;
     readonly body: unknown;
@@ -109,18 +113,51 @@ async function publishByHttp(
   };
   if (message.delaySeconds !== undefined) headers['Upstash-Delay'] = `${message.delaySeconds}s`;
   const address = `${baseUrl.replace(/\/+$/, '')}/v2/publish/${message.url}`;
-  const response = await fetch(address, { method: 'POST', headers, body: JSON.stringify(message.body) });
-  if (!response.ok) throw new HoldfastError('JOB_NOT_PUBLISHED', { status: response.status });
-  return readAnswer(await response.json());
+  return within(timeoutMs, async (signal) => {
+    const response = await fetch(address, { method: 'POST', headers, body: JSON.stringify(message.body), signal });
+    const answer: unknown = await response.json().catch((error: unknown) => {
+      if (signal.aborted) throw error;
+    });
+    // What answers with something else is not such a sender.
+    if (!response.ok || typeof answer !== 'object') {
+      throw new HoldfastError('JOB_NOT_PUBLISHED', { status: response.status });
+    }
+    return readAnswer(answer);
+  });
+}
+
+/** One limit for the whole exchange: a server may answer the head, and then nothing more. */
+async function within<T>(timeoutMs: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const limit = new AbortController();
+  const timer = systemEffects.setTimer(
+    () => limit.abort(new HoldfastError('JOB_PUBLISH_TIMEOUT', { timeoutMs })),
+    timeoutMs,
+  );
+  try {
+    return await ask(limit.signal);
+  } finally {
+    systemEffects.clearTimer(timer);
+  }
 }
 
 function readAnswer(answer: unknown): { readonly messageId: string; readonly deduplicated: boolean } {
-  const { messageId, deduplicated } = answer as { messageId?: unknown; deduplicated?: unknown };
+  const { messageId, deduplicated } = (answer ?? {}) as { messageId?: unknown; deduplicated?: unknown };
   return { messageId: typeof messageId === 'string' ? messageId : '', deduplicated: deduplicated === true };
 }
 
-function checkMessage(message: JobMessage): void {
+function checkMessage(to: QstashClientLike | QstashEndpoint, message: JobMessage): void {
   const check = new OptionCheck('publishJob()');
+  const write = 'pass { baseUrl, token }, or a Client of @upstash/qstash';
+  if (check.object('the first argument', to, write) && !('publishJSON' in to)) {
+    const { baseUrl, token, timeoutMs } = to;
+    if (typeof baseUrl !== 'string' || !/^https?:/i.test(baseUrl) || !URL.canParse(baseUrl))
+      check.refuse('baseUrl', baseUrl, 'pass the address of the sender: https://qstash.upstash.io');
+    if (typeof token !== 'string' || token === '') check.refuse('token', token, 'pass the value of QSTASH_TOKEN');
+    if (timeoutMs !== undefined)
+      check.number('timeoutMs', timeoutMs, { min: 1, max: 600_000, write: 'write milliseconds from 1 to ten minutes' });
+  }
+  if (!check.object('the message', message, 'pass { job, resourceId, url, body }')) check.done();
+  if (!isJson(message.body)) check.refuse('body', message.body, 'pass something that JSON can hold');
   for (const name of ['job', 'resourceId'] as const) {
     // It becomes a part of a header.
     if (typeof message[name] !== 'string' || !/^[\x21-\x7e]+$/.test(message[name]))
@@ -136,6 +173,14 @@ function checkMessage(message: JobMessage): void {
   if (message.retries !== undefined)
     check.number('retries', message.retries, { min: 0, integer: true, write: 'write a whole number' });
   check.done();
+}
+
+function isJson(body: unknown): boolean {
+  try {
+    return JSON.stringify(body) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 function isPlainAddress(url: unknown): boolean {

@@ -18,8 +18,23 @@ export interface SignedJobsOptions<Tx> {
   readonly scheme: SignatureScheme;
   /** Is told of deliveries that failed for good. Default: nobody. */
   readonly logger?: Logger | undefined;
+  /**
+   * Is told what kept a delivery from being done, each time and as it was thrown: by the handler, by `schema` or by a store. Lines of
+   * `logger` hold no texts of errors, this may. What it throws is dropped. Default: nobody.
+   */
+  readonly onError?: ((error: unknown, delivery: FailedDelivery) => void) | undefined;
   /** Clock, timers and chance; for tests. */
   readonly effects?: Effects | undefined;
+}
+
+/** Which delivery failed. */
+export interface FailedDelivery {
+  readonly job: string;
+  readonly messageId: string;
+  /** 1 for the first delivery. */
+  readonly attempt: number;
+  /** The sender is told not to send it again. */
+  readonly isDead: boolean;
 }
 
 /** Does the job. What it throws is classified: what can never work is not sent again. */
@@ -42,13 +57,25 @@ export type Receive<Tx> = <Payload = unknown>(
  */
 export function signedJobs<Tx>(options: SignedJobsOptions<Tx>): Receive<Tx> {
   checkSignedJobsOptions(options);
-  const { idempotency, scheme, logger, effects = systemEffects } = options;
+  const { idempotency, scheme, logger, onError, effects = systemEffects } = options;
   return (jobOptions, handler) => {
-    const job = checkedJob(jobOptions);
+    const job = checkedJob(jobOptions, scheme.retriesForS);
+    const check = new OptionCheck('receive()');
+    if (typeof handler !== 'function')
+      check.refuse('the second argument', handler, 'pass the function that does the job');
+    check.done();
     return async (request) => {
       const delivery = new Delivery(idempotency, job, handler);
       const outcome = await deliver(delivery, job, scheme, request, effects);
       reportDelivery(job, scheme.name, delivery.verified, outcome, logger);
+      if ('error' in outcome && delivery.verified !== undefined) {
+        const { messageId, attempt } = delivery.verified;
+        try {
+          onError?.(outcome.error, { job: job.name, messageId, attempt, isDead: outcome.kind === 'final' });
+        } catch {
+          // What became of the job does not depend on who is told of it.
+        }
+      }
       return jobAnswer(outcome, scheme);
     };
   };
@@ -71,11 +98,13 @@ async function deliver<Payload, Tx>(
 function checkSignedJobsOptions<Tx>(options: SignedJobsOptions<Tx>): void {
   const check = new OptionCheck('signedJobs()');
   if (check.object('options', options, 'pass { idempotency, scheme }')) {
-    check.known(options, ['idempotency', 'scheme', 'logger', 'effects']);
+    check.known(options, ['idempotency', 'scheme', 'logger', 'onError', 'effects']);
     if (typeof options.idempotency?.enter !== 'function')
       check.refuse('idempotency', options.idempotency, 'pass idempotency({ service, store })');
     if (typeof options.scheme?.verify !== 'function')
       check.refuse('scheme', options.scheme, 'pass qstash({ … }) or standardWebhooks({ … })');
+    if (options.onError !== undefined && typeof options.onError !== 'function')
+      check.refuse('onError', options.onError, 'pass a function of the error');
   }
   check.done();
 }

@@ -9,6 +9,11 @@ export interface StandardWebhooksOptions {
   readonly secrets: readonly string[];
   /** How old, or how far ahead, a message may be, in seconds. Default 300. */
   readonly toleranceS?: number | undefined;
+  /**
+   * For how long after the first time the sender may try again, in seconds: so long a message is remembered at least. Default four
+   * days: the tries that the specification recommends take three, and somewhat more by chance.
+   */
+  readonly retriesForS?: number | undefined;
 }
 
 // One for each secret that is in use: a sender that changes one has two.
@@ -23,8 +28,9 @@ interface Secret {
 
 /** Signatures as standardwebhooks.com has them: headers `webhook-id`, `webhook-timestamp`, `webhook-signature`; v1 and v1a. */
 export function standardWebhooks(options: StandardWebhooksOptions): SignatureScheme {
-  const { secrets, toleranceS } = checked(options);
+  const { secrets, toleranceS, retriesForS } = checked(options);
   return {
+    retriesForS,
     name: 'standard-webhooks',
     // Senders that follow the specification take it for a failure like any other; there is no status that says "never again".
     final: { status: 422, headers: {} },
@@ -78,12 +84,13 @@ function signedBytes(id: string, sentAt: string, body: Uint8Array): Uint8Array<A
 function checked(options: StandardWebhooksOptions): {
   readonly secrets: readonly Secret[];
   readonly toleranceS: number;
+  readonly retriesForS: number;
 } {
   const check = new OptionCheck('standardWebhooks()');
   const write = "pass { secrets: ['whsec_…'] }";
   const secrets: Secret[] = [];
   if (check.object('options', options, write)) {
-    check.known(options, ['secrets', 'toleranceS']);
+    check.known(options, ['secrets', 'toleranceS', 'retriesForS']);
     if (!Array.isArray(options.secrets) || options.secrets.length === 0)
       check.refuse('secrets', options.secrets, write);
     for (const text of Array.isArray(options.secrets) ? options.secrets : []) {
@@ -93,9 +100,15 @@ function checked(options: StandardWebhooksOptions): {
     }
     if (options.toleranceS !== undefined)
       check.number('toleranceS', options.toleranceS, { min: 1, max: 86_400, write: 'write 1 to 86400 seconds' });
+    if (options.retriesForS !== undefined)
+      check.number('retriesForS', options.retriesForS, {
+        min: 0,
+        max: 31_536_000,
+        write: 'write seconds up to a year',
+      });
   }
   check.done();
-  return { secrets, toleranceS: options.toleranceS ?? 300 };
+  return { secrets, toleranceS: options.toleranceS ?? 300, retriesForS: options.retriesForS ?? 345_600 };
 }
 
 function readSecret(text: string): Secret | undefined {

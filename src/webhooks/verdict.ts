@@ -25,6 +25,11 @@ export interface SignatureScheme {
   readonly name: string;
   /** `body` are the bytes as they came. */
   verify(headers: Headers, body: Uint8Array, nowMs: number): Promise<Verdict>;
+  /**
+   * For how long after the first time the sender may send a message again, in seconds: so long it is remembered at least. Left out:
+   * it follows from the retries of the job.
+   */
+  readonly retriesForS?: number | undefined;
   /** The status and headers that say: do not send this again. */
   readonly final: { readonly status: number; readonly headers: Readonly<Record<string, string>> };
 }

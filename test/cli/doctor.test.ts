@@ -139,6 +139,12 @@ describe('holdfast doctor', () => {
     await client.query(`revoke delete on ${schema}.delivery from ${role}`);
     expect(of(await examine(as), 'privileges')?.found).toBe(`${role} lacks delete on delivery`);
     await client.query(`grant delete on ${schema}.delivery to ${role}`);
+    await client.query(`revoke insert, update on ${schema}.idempotency from ${role}`);
+    await client.query(`revoke execute on all functions in schema ${schema} from public`);
+    const lacks = of(await examine(as), 'privileges');
+    expect(lacks?.found).toContain('insert/update on idempotency');
+    expect(lacks?.found).toContain('execute on delivery_append');
+    await client.query(lacks?.next ?? '');
     const after = await examine(as);
     expect(after.findings.filter((one) => one.status === 'problem')).toEqual([]);
     expect(after.code).toBe(0);

@@ -55,7 +55,7 @@ export function startOnTerminal(args: readonly string[], { env, cwd }: RunOption
 /** Nothing of the machine's own settings decides what the program does. */
 function cleanEnv(): NodeJS.ProcessEnv {
   const ours = Object.entries(process.env).filter(
-    ([name]) => !/^(?:PG|HOLDFAST_|DATABASE_URL|NO_COLOR|FORCE_COLOR)/.test(name),
+    ([name]) => !/^(?:PG|HOLDFAST_|DATABASE_URL|REDIS_URL|NO_COLOR|FORCE_COLOR)/.test(name),
   );
   return Object.fromEntries(ours);
 }

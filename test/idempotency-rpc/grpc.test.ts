@@ -42,6 +42,14 @@ async function shop({ withKeys, store = memoryIdempotency(), ...options }: ShopO
       const { item } = call.request;
       if (item === 'bad') return done({ code: grpc.status.NOT_FOUND, details: `no ${item} ${n}` });
       if (item === 'throw') throw new Error('boom');
+      if (item === 'unsendable') return done(null, { n: 1n });
+      if (item === 'explained') {
+        const metadata = new grpc.Metadata();
+        metadata.add('why', 'a');
+        metadata.add('why', 'b');
+        metadata.add('details-bin', Buffer.from([0, 255, n]));
+        return done({ code: grpc.status.FAILED_PRECONDITION, details: 'no', metadata });
+      }
       const reply = { item, n, child: runOf(call.metadata).childKey('card') };
       if (item !== 'slow' || n > 1) return done(null, reply);
       void slowly(reply);
@@ -158,4 +166,81 @@ test('gRPC: ends that are not to be kept are released, or left in doubt [X.15]',
   for (const n of [1, 2, 3]) await expect(call('bad', 'k')).rejects.toMatchObject({ details: `no bad ${n}` });
   await expect(call('bad', 'k')).rejects.toMatchObject(problem(grpc.status.FAILED_PRECONDITION, 'unknown-outcome'));
   expect(count()).toBe(3);
+});
+
+test.each([
+  ['that throws', () => new Intl.Locale(''), 'person threw RangeError'],
+  ['that answers a number', () => 5, 'such as String(user.id)'],
+])('gRPC: a person %s ends the call, not the process, and nothing is run [S1.1]', async (_name, person, why) => {
+  const { call, count } = await shop({ person: person as () => never });
+  await expect(call('cup')).rejects.toMatchObject({
+    code: grpc.status.INTERNAL,
+    details: expect.stringContaining(why) as unknown,
+  });
+  expect(count()).toBe(0);
+});
+
+test('gRPC: a caller that is nobody is refused, and nothing is run [S1.1]', async () => {
+  for (const nobody of ['', undefined]) {
+    const { call, count } = await shop({ person: () => nobody as string });
+    await expect(call('cup')).rejects.toMatchObject(problem(grpc.status.UNAUTHENTICATED, 'person-unknown'));
+    expect(count()).toBe(0);
+  }
+});
+
+test('gRPC: a person may refuse a call with a status of its own [S1.1]', async () => {
+  const person = (): string => {
+    throw Object.assign(new Error('token abc'), { code: grpc.status.UNAUTHENTICATED, details: 'sign in' });
+  };
+  const { call } = await shop({ person });
+  await expect(call('cup')).rejects.toMatchObject({ code: grpc.status.UNAUTHENTICATED, details: 'sign in' });
+});
+
+test('gRPC: a verdict that throws does not keep the reply from its caller, and leaves the run in doubt [X.15]', async () => {
+  const keep = (): never => {
+    throw new Error('boom');
+  };
+  const { call, count } = await shop({ keep });
+  expect((await call('cup', 'k')).reply).toMatchObject({ item: 'cup' });
+  await expect(call('cup', 'k')).rejects.toMatchObject(problem(grpc.status.FAILED_PRECONDITION, 'unknown-outcome'));
+  expect(count()).toBe(1);
+});
+
+test('gRPC: the metadata of an error is answered again, bytes and lists too [X.15]', async () => {
+  const { call, count } = await shop();
+  const failure = async (): Promise<unknown> => {
+    const { metadata } = (await call('explained', 'k').catch((error: unknown) => error)) as { metadata: grpc.Metadata };
+    return [metadata.get('why'), metadata.get('details-bin')];
+  };
+  const first = await failure();
+  expect(first).toEqual([['a, b'], [Buffer.from([0, 255, 1])]]);
+  expect([await failure(), count()]).toEqual([first, 1]);
+});
+
+test('gRPC: a message that cannot be sent is an error, and is not made again [X.15]', async () => {
+  const { call, count } = await shop();
+  const failed = {
+    code: grpc.status.INTERNAL,
+    details: expect.stringContaining('Error serializing response') as unknown,
+  };
+  await expect(call('unsendable', 'k')).rejects.toMatchObject(failed);
+  await expect(call('unsendable', 'k')).rejects.toMatchObject(failed);
+  expect(count()).toBe(1);
+});
+
+test('gRPC: a message that is too large to be kept is sent once, and never made again [X.15]', async () => {
+  const { call, count } = await shop({ maxReplyBytes: 10 });
+  expect((await call('cup', 'k')).reply).toMatchObject({ item: 'cup' });
+  await expect(call('cup', 'k')).rejects.toMatchObject(problem(grpc.status.ALREADY_EXISTS, 'reply-not-kept'));
+  expect(count()).toBe(1);
+});
+
+test('gRPC: options that would fail at every call are refused when the interceptor is made [S1.3]', () => {
+  const idem = idempotency({ service: 'shop', store: memoryIdempotency() });
+  const make = (options: object): unknown =>
+    serverInterceptor(grpc, idem, { services: [SERVICE], person: 'anyone', ...options });
+  for (const wrong of [{ waitMs: -1 }, { keep: 'keep' }, { unknown: 'run' }, { maxReplyBytes: -1 }, { waitms: 1 }]) {
+    expect(() => make(wrong)).toThrow(Object.keys(wrong)[0]);
+  }
+  expect(() => serverInterceptor(grpc, idem, undefined as never)).toThrow('pass { services');
 });

@@ -106,7 +106,8 @@ onServer(
   },
 );
 
-plainTest.for<[string, object]>([
+plainTest.for<[string, object | undefined]>([
+  ['nothing', undefined],
   ['no client', {}],
   ['a URL instead of a client', { client: 'redis://127.0.0.1' }],
   ['an object that is no client', { client: { get: () => undefined } }],

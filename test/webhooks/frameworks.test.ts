@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import express, { type Request, type Response } from 'express';
@@ -18,12 +18,33 @@ function job(effects: unknown[]): ReceiveRequest {
   return receive({ name: 'send-reminder', maxBodyBytes: 1_000 }, (payload) => void effects.push(payload));
 }
 
+/** Until all of a small body has come, and nobody has read it. */
+async function allOf(request: IncomingMessage): Promise<void> {
+  await expect.poll(() => request.complete).toBe(true);
+}
+
 const FRAMEWORKS: Readonly<Record<string, (post: ReceiveRequest) => Promise<Server>>> = {
   Express: async (post) => {
     const app = express();
     app.post('/jobs', forExpress(post));
     app.use(express.json());
     return createServer(app);
+  },
+  'Express after a layer that takes its time': async (post) => {
+    const app = express();
+    app.use(async (request, _response, next) => {
+      await allOf(request);
+      next();
+    });
+    app.post('/jobs', forExpress(post));
+    return createServer(app);
+  },
+  'Fastify after a hook that takes its time': async (post) => {
+    const app = fastify();
+    app.addHook('onRequest', async ({ raw }) => allOf(raw));
+    await app.register(forFastify('/jobs', post));
+    await app.ready();
+    return app.server;
   },
   'Express with a parser that keeps the bytes': async (post) => {
     const app = express();
@@ -119,4 +140,12 @@ test('other routes of the same Fastify keep their parsers [S3.2]', async () => {
     body: BODY,
   });
   expect(await answer.json()).toEqual({ id: 7, text: 'grüße' });
+});
+
+test('a job without a handler, and a route without a job, are refused when they are made [S3.2]', () => {
+  const idem = idempotency({ service: 'jobs', store: memoryIdempotency() });
+  const receive = signedJobs({ idempotency: idem, scheme: qstash(KEYS) });
+  expect(() => receive('send-reminder', undefined as never)).toThrow('pass the function that does the job');
+  expect(() => forExpress({ name: 'send-reminder' } as never)).toThrow('pass what receive(job, handler) gave');
+  expect(() => forFastify('/jobs', undefined as never)).toThrow('pass what receive(job, handler) gave');
 });

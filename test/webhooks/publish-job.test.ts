@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Client } from '@upstash/qstash';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { deduplicationId, publishJob } from '../../src/webhooks/index.ts';
 
 interface Seen {
@@ -109,4 +109,51 @@ test('a sender that does not take the job is an error with its status [S3.1]', a
     code: 'JOB_NOT_PUBLISHED',
     details: { status: 429 },
   });
+});
+
+const SILENT: Readonly<Record<string, (response: ServerResponse) => unknown>> = {
+  'takes the request and never answers': () => undefined,
+  'answers a head and never more': (response) => response.writeHead(200).flushHeaders(),
+};
+
+test.each(Object.entries(SILENT))('a sender that %s is not waited for without end [S3.1]', async (_name, answer) => {
+  const server = createServer((_request, response) => void answer(response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await expect(publishJob({ baseUrl, token: 't', timeoutMs: 50 }, MESSAGE)).rejects.toMatchObject({
+    code: 'JOB_PUBLISH_TIMEOUT',
+    details: { timeoutMs: 50 },
+  });
+});
+
+test('a sender has ten seconds to answer unless somebody says otherwise [S3.1]', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { url } = await recorder();
+  const started = vi.spyOn(globalThis, 'setTimeout');
+  await publishJob({ baseUrl: url, token: 't' }, MESSAGE);
+  expect(started.mock.calls.map(([, ms]) => ms)).toContain(10_000);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('what is no such sender, or no way to one, is told as that [S3.1]', async () => {
+  const server = createServer((_request, response) => response.end('<html>'));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await expect(publishJob({ baseUrl, token: 't' }, MESSAGE)).rejects.toMatchObject({ code: 'JOB_NOT_PUBLISHED' });
+  const wrong = [{ baseUrl, token: '' }, { baseUrl: 'qstash.upstash.io', token: 't' }, { token: 't' }, undefined];
+  for (const to of wrong) {
+    await expect(publishJob(to as never, MESSAGE)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' });
+  }
+  for (const message of [undefined, { ...MESSAGE, body: undefined }, { ...MESSAGE, body: 1n }]) {
+    const sent = publishJob({ baseUrl, token: 't' }, message as never);
+    await expect(sent).rejects.toMatchObject({ code: 'INVALID_OPTIONS' });
+  }
 });

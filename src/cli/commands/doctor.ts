@@ -5,6 +5,7 @@ import type { Database } from '../database.ts';
 import { describeProblem } from '../describe-problem.ts';
 import { type Default, defaults } from '../doctor/defaults.ts';
 import type { Check, Examination, Finding } from '../doctor/finding.ts';
+import { redisFindings } from '../doctor/redis-checks.ts';
 import { autovacuum, hasSchema, privileges, rowSecurity, schema } from '../doctor/schema-checks.ts';
 import {
   clock,
@@ -39,19 +40,24 @@ const OF_RELEASE: Readonly<Record<string, Check>> = { handlers: work };
 /** `holdfast doctor`: is everything as it should be? */
 export const doctor: Command = {
   name: 'doctor',
-  summary: 'Look whether database, schema and workers are as they should be; print every default.',
+  summary: 'Look whether database, schema, workers and Redis are as they should be; print every default.',
   options: {
     'stuck-after': {
       value: '<time>',
       summary: 'a session idling in a transaction for so long is a problem',
       default: '60s',
     },
+    redis: {
+      value: '<url>',
+      summary: 'a Redis that holds idempotency records; else HOLDFAST_REDIS_URL, REDIS_URL',
+    },
   },
   details: ['Ends with exit code 1 if there is a problem. Warnings do not count as one.'],
   examples: ['holdfast doctor', 'holdfast doctor --json'],
   run: async (invocation) => {
     const database = await invocation.database();
-    const findings = await examine(invocation, database);
+    const ofRedis = await redisFindings(invocation.io, invocation.options.text('redis'));
+    const findings = [...(await examine(invocation, database)), ...ofRedis];
     const settings = defaults();
     invocation.output.answer({ isWell: isWell(findings), findings, defaults: settings }, () =>
       show(invocation, findings, settings),

@@ -56,7 +56,7 @@ export const rowSecurity: Check = async ({ database, sql }) => {
 /** What a worker and an operator must be allowed: the history's slots are emptied by truncate. */
 export const privileges: Check = async ({ database, sql }) => {
   const rows = await sql.query(
-    `select c.relname::text as name, (c.relkind = 'S')::text as is_sequence, p.need
+    `select c.relname::text as name, case when c.relkind = 'S' then 'sequence' else 'table' end as kind, p.need
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
       cross join lateral unnest(case
         when c.relkind = 'S' then array['usage']
@@ -66,6 +66,9 @@ export const privileges: Check = async ({ database, sql }) => {
       where n.nspname = $1::text and c.relkind in ('r', 'p', 'v', 'S')
         and not case when c.relkind = 'S' then has_sequence_privilege(c.oid, p.need)
           else has_table_privilege(c.oid, p.need) end
+      union all select p.proname::text, 'function', 'execute'
+      from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname = $1::text and not has_function_privilege(p.oid, 'execute')
       order by 1, 3`,
     [database.schema],
   );
@@ -78,11 +81,12 @@ export const privileges: Check = async ({ database, sql }) => {
   const role = usage['role'] ?? '';
   const missing = missingRights(rows);
   const inSchema = `in schema ${database.schema} to ${role}`;
-  const tableRights = rightsOf(rows.filter((row) => row['is_sequence'] === 'false'));
+  const tableRights = rightsOf(rows.filter((row) => row['kind'] === 'table'));
   const grants = [
     ...(usage['usage'] === 'true' ? [] : [`grant usage on schema ${database.schema} to ${role}`]),
     ...(tableRights === '' ? [] : [`grant ${tableRights} on all tables ${inSchema}`]),
-    ...(rows.some((row) => row['is_sequence'] === 'true') ? [`grant usage on all sequences ${inSchema}`] : []),
+    ...(rows.some((row) => row['kind'] === 'sequence') ? [`grant usage on all sequences ${inSchema}`] : []),
+    ...(rows.some((row) => row['kind'] === 'function') ? [`grant execute on all functions ${inSchema}`] : []),
   ];
   if (grants.length === 0) return { check, status: 'ok', found: `${role} may do all that workers and operators do` };
   const what = [...(usage['usage'] === 'true' ? [] : ['usage of the schema']), ...missing];

@@ -1,4 +1,5 @@
 import { linkAbort } from '../../kernel/abort-link.ts';
+import { HoldfastError } from '../../kernel/error.ts';
 import { joined } from './fetch-request.ts';
 import type { CapturedReply, HeaderLine, HttpReply } from './http-reply.ts';
 import type { HttpRun } from './http-run.ts';
@@ -21,6 +22,12 @@ export async function finishWithResponse<Tx>(
   response: Response,
   signal: AbortSignal,
 ): Promise<Response> {
+  try {
+    checkResponse(response);
+  } catch (error) {
+    await run.fail();
+    throw error;
+  }
   const reply = { status: response.status, headers: headerLines(response.headers) };
   if (response.body === null) {
     const instead = await run.finish({ ...reply, body: undefined });
@@ -42,6 +49,7 @@ export async function captureResponse(
   response: Response,
   maxBytes: number,
 ): Promise<CapturedReply & { send: Response }> {
+  checkResponse(response);
   const { status, statusText } = response;
   const reply = { status, headers: headerLines(response.headers) };
   if (response.body === null) return { ...reply, body: undefined, send: response };
@@ -101,6 +109,8 @@ function passOn<Tx>(
 }
 
 async function drain<Tx>(run: HttpRun<Tx>, source: Source, finish: () => Promise<void>): Promise<void> {
+  // What never ends is not read for ever: a run has its time.
+  run.signal.addEventListener('abort', () => source.cancel(), { once: true });
   try {
     while ((await source.next()) !== undefined);
     await finish();
@@ -137,6 +147,10 @@ class Source {
     return value;
   }
 
+  cancel(): void {
+    this.#reader.cancel().catch(() => undefined);
+  }
+
   all(): Uint8Array<ArrayBuffer> {
     return joined(this.taken, this.#size);
   }
@@ -147,6 +161,21 @@ function marked<Tx>(run: HttpRun<Tx>, response: Response, body: Uint8Array | Rea
   const headers = new Headers(response.headers);
   headers.set(...run.header);
   return new Response(mayHaveBody(status) ? (body as BodyInit | null) : null, { status, statusText, headers });
+}
+
+/** A handler that forgets to return is not told so by a language without types. */
+function checkResponse(response: Response | undefined | null): void {
+  const found = unfit(response);
+  if (found !== undefined) throw new HoldfastError('IDEMPOTENCY_NO_RESPONSE', { found });
+}
+
+function unfit(response: Response | undefined | null): string | undefined {
+  if (response === undefined || response === null) return 'nothing';
+  const { status, headers, bodyUsed, body } = response as Partial<Response>;
+  if (typeof status !== 'number' || typeof headers?.get !== 'function') return 'something that is no Response';
+  // `Response.error()` has the status 0.
+  if (status < 200 || status > 599) return `a Response of status ${status}`;
+  return bodyUsed === true || body?.locked === true ? 'a Response whose body was read' : undefined;
 }
 
 function mayHaveBody(status: number): boolean {

@@ -1,9 +1,13 @@
+import { HoldfastError } from '../../kernel/error.ts';
 import { sha256 } from '../../system/sha256.ts';
 import type { BodyFacts, RequestFacts } from './request-facts.ts';
 
 /** The facts of a request of the Fetch standard. Its body is read from a copy, so that the handler can still read it. */
 export function fetchRequestFacts(request: Request, maxBytes: number): RequestFacts {
-  return factsWithBody(request, async () => readFetchBody(request.body === null ? request : request.clone(), maxBytes));
+  return factsWithBody(request, async () => {
+    if (request.bodyUsed) throw new HoldfastError('IDEMPOTENCY_BODY_GONE', {});
+    return readFetchBody(request.body === null ? request : request.clone(), maxBytes);
+  });
 }
 
 /** The same where `body` knows another way to read the body. */
@@ -65,7 +69,8 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Uin
     if (done) break;
     size += value.length;
     if (size > maxBytes) {
-      await reader?.cancel();
+      // Not waited for: one copy of a body is cancelled when the other one is.
+      reader?.cancel().catch(() => undefined);
       return undefined;
     }
     chunks.push(value);

@@ -1,3 +1,5 @@
+import { OptionCheck } from '../../kernel/check-options.ts';
+import { sha256 } from '../../system/sha256.ts';
 import type { Entry } from '../entry.ts';
 import type { EntryOptions, Idempotency } from '../idempotency.ts';
 import { HttpRun } from './http-run.ts';
@@ -25,6 +27,8 @@ export interface HttpGate<Request, Tx> {
 
 const GUARDED = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+const MOST_DOMAIN = 255;
+const SHOWN_OF_LONG = 200;
 const REPLAYED = ['Idempotent-Replayed', 'true'] as const;
 
 /** The gate of a route. Throws `INVALID_OPTIONS`. `of` is the name of the adapter, for that error. */
@@ -33,7 +37,7 @@ export function httpGate<Request, Tx>(
   idempotency: Idempotency<Tx>,
   options: RouteOptions<Request>,
 ): HttpGate<Request, Tx> {
-  checkRouteOptions(of, options, idempotency.canCommit);
+  checkRouteOptions(of, idempotency, options);
   return {
     options,
     enter: async (request, facts, signal) => {
@@ -62,19 +66,25 @@ async function entryRequest<Request>(
   key: string,
   options: RouteOptions<Request>,
   signal: AbortSignal | undefined,
-): Promise<{ readonly entry: EntryOptions } | { readonly problem: 'body-too-large' | 'body-unreadable' }> {
+): Promise<
+  { readonly entry: EntryOptions } | { readonly problem: 'body-too-large' | 'body-unreadable' | 'person-unknown' }
+> {
   const { person, compare, domain, headers = [], isSecret, waitMs, leaseMs, keepMs, maxRunMs, whenStoreDown } = options;
-  const body: BodyFacts = compare === undefined ? await facts.body() : { kind: 'parsed', value: compare(request) };
+  const body: BodyFacts =
+    compare === undefined ? await facts.body() : { kind: 'parsed', value: await compare(request) };
   if (body.kind === 'too-large') return { problem: 'body-too-large' };
   const names = headers.map((name) => name.toLowerCase());
   const fingerprint = requestFingerprint(facts, body, { headers: names, isSecret });
   if (fingerprint === undefined) return { problem: 'body-unreadable' };
+  const who = person === 'anyone' ? null : await person(request);
+  // Somebody who has not signed in must not become a person that everybody shares. Callers without types may answer nothing.
+  if (who === '' || who === undefined) return { problem: 'person-unknown' };
   const unknown = (options.unknown ?? (options.atomic === true ? 'rerun' : 'refuse')) === 'refuse' ? 'tell' : 'take';
   return {
     entry: {
-      domain: domain ?? `${facts.method} ${facts.route ?? facts.path}`,
+      domain: domain ?? domainOf(facts),
       key,
-      person: person === 'anyone' ? null : await person(request),
+      person: who,
       fingerprint,
       unknown,
       signal,
@@ -85,6 +95,12 @@ async function entryRequest<Request>(
       whenStoreDown,
     },
   };
+}
+
+/** A path may be longer than a domain. */
+function domainOf({ method, route, path }: RequestFacts): string {
+  const name = `${method} ${route ?? path}`;
+  return name.length <= MOST_DOMAIN ? name : `${name.slice(0, SHOWN_OF_LONG)}…${sha256(name)}`;
 }
 
 async function admit<Request, Tx>(
@@ -114,6 +130,7 @@ async function resolved<Tx>(run: HttpRun<Tx>, ask: () => Promise<Resolution>): P
   let found: Resolution;
   try {
     found = await ask();
+    if (found !== 'rerun' && found !== 'refuse') checkFound(found);
   } catch (error) {
     await run.doubt();
     throw error;
@@ -125,6 +142,13 @@ async function resolved<Tx>(run: HttpRun<Tx>, ask: () => Promise<Resolution>): P
   }
   const instead = await run.keep(found);
   return answer(instead ?? replayed(found));
+}
+
+function checkFound(found: HttpReply | undefined | null): void {
+  if (typeof found?.status === 'number' && Array.isArray(found.headers)) return;
+  const check = new OptionCheck('unknown()');
+  check.refuse('what it answered', found, "answer { status, headers: [], body }, 'rerun' or 'refuse'");
+  check.done();
 }
 
 function replyTo<Tx>(entry: Exclude<Entry<Tx>, { kind: 'run' | 'unguarded' }>): HttpReply {

@@ -1,8 +1,11 @@
+import { OptionCheck } from '../../kernel/check-options.ts';
 import type { OpenRun, RunFacts } from '../entry.ts';
 import type { RunEnd } from '../idempotency-store.ts';
 import { type CapturedReply, type HeaderLine, type HttpReply, keepReply } from './http-reply.ts';
 import { problemReply } from './problem-reply.ts';
 import { type KeepVerdict, MEBIBYTE, type RouteOptions } from './route-options.ts';
+
+const VERDICTS: ReadonlySet<KeepVerdict> = new Set(['keep', 'release', 'doubt']);
 
 /** What a handler may use of its run. */
 export interface RouteRun<Tx, Reply> extends RunFacts {
@@ -108,6 +111,12 @@ export class HttpRun<Tx> implements RunFacts {
 
   #verdict(reply: CapturedReply): KeepVerdict {
     const { atomic, keep } = this.#options;
-    return keep?.(reply) ?? (atomic === true && reply.status >= 500 ? 'release' : 'keep');
+    const verdict = keep?.(reply);
+    if (verdict !== undefined && !VERDICTS.has(verdict)) {
+      const check = new OptionCheck('keep()');
+      check.refuse('what it answered', verdict, "answer 'keep', 'release' or 'doubt'");
+      check.done();
+    }
+    return verdict ?? (atomic === true && reply.status >= 500 ? 'release' : 'keep');
   }
 }

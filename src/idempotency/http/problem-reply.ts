@@ -9,6 +9,7 @@ export type ProblemName =
   | 'key-invalid'
   | 'key-missing'
   | 'mismatch'
+  | 'person-unknown'
   | 'reply-not-kept'
   | 'store-down'
   | 'unknown-outcome';
@@ -21,6 +22,11 @@ const PROBLEMS: Readonly<Record<ProblemName, readonly [status: number, title: st
     'Send one value of 1 to 255 visible ASCII characters.',
   ],
   'body-unreadable': [400, 'The body of the request cannot be compared', 'Send a body with less nesting.'],
+  'person-unknown': [
+    403,
+    'It is not known who sends this request',
+    'Sign in, then send the request again; its key is as good as new.',
+  ],
   'in-flight': [409, 'A request with this key is being carried out', 'Wait, then send the same request again.'],
   'unknown-outcome': [
     409,

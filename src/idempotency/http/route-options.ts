@@ -1,4 +1,5 @@
 import { OptionCheck } from '../../kernel/check-options.ts';
+import { checkTimes } from '../check-idempotency-options.ts';
 import type { CapturedReply, HttpReply } from './http-reply.ts';
 
 /** What to do with a reply: keep it and answer it again, forget that the request was there, or say that its outcome is unknown. */
@@ -48,7 +49,7 @@ export interface RouteOptions<Request> {
   readonly keepHeaders?: readonly string[] | undefined;
   /** Names of body fields whose values do not count. Default: those that speak of a secret. */
   readonly isSecret?: ((name: string) => boolean) | undefined;
-  /** What to compare instead of the body: anything that JSON can hold. */
+  /** What to compare instead of the body: anything that JSON can hold, or a promise of it. */
   readonly compare?: ((request: Request) => unknown) | undefined;
   /** The largest reply that is kept, in bytes. Default: a mebibyte. A larger one is sent, and 410 is answered to a repetition. */
   readonly maxReplyBytes?: number | undefined;
@@ -80,15 +81,21 @@ const FIELDS = [
 export const MEBIBYTE = 1_048_576;
 
 /** Refuses wrong options of a route, all at once. */
-export function checkRouteOptions(of: string, options: RouteOptions<never>, canCommit: boolean): void {
+export function checkRouteOptions(
+  of: string,
+  idempotency: { readonly canCommit: boolean; readonly enter: unknown } | undefined,
+  options: RouteOptions<never>,
+): void {
   const check = new OptionCheck(of);
+  if (typeof idempotency?.enter !== 'function')
+    check.refuse('the first argument', idempotency, 'pass what idempotency({ service, store }) gave');
   const write = "pass { person: (request) => … }, or { person: 'anyone' } where the key alone may say it";
   if (check.object('options', options, write)) {
     check.known(options, FIELDS);
     const { person, domain, keyFormat, whenStoreDown, unknown } = options;
     if (typeof person !== 'function' && person !== 'anyone') check.refuse('person', person, write);
-    if (domain !== undefined && (typeof domain !== 'string' || domain === ''))
-      check.refuse('domain', domain, 'name it');
+    if (domain !== undefined && (typeof domain !== 'string' || domain === '' || domain.length > 255))
+      check.refuse('domain', domain, 'name it, in at most 255 characters');
     if (keyFormat !== undefined && !(keyFormat instanceof RegExp)) check.word('keyFormat', keyFormat, ['uuid-v4']);
     if (whenStoreDown !== undefined) check.word('whenStoreDown', whenStoreDown, ['refuse', 'run']);
     if (unknown !== undefined && typeof unknown !== 'function') check.word('unknown', unknown, ['refuse', 'rerun']);
@@ -101,8 +108,13 @@ export function checkRouteOptions(of: string, options: RouteOptions<never>, canC
       if (options[name] !== undefined && typeof options[name] !== 'function')
         check.refuse(name, options[name], 'pass a function');
     }
+    for (const name of ['headers', 'keepHeaders'] as const) {
+      const names: unknown = options[name];
+      if (names !== undefined && !(Array.isArray(names) && names.every((one) => typeof one === 'string')))
+        check.refuse(name, names, "pass a list of names: ['x-api-version']");
+    }
     checkNumbers(check, options);
-    if (options.atomic === true && !canCommit) {
+    if (options.atomic === true && idempotency?.canCommit === false) {
       check.refuse('atomic', true, 'use a store with transactions, such as postgresIdempotency({ pool })');
     }
   }
@@ -110,10 +122,9 @@ export function checkRouteOptions(of: string, options: RouteOptions<never>, canC
 }
 
 function checkNumbers(check: OptionCheck, options: RouteOptions<never>): void {
-  const least = { waitMs: 0, leaseMs: 1_000, keepMs: 1_000, maxRunMs: 1_000, maxReplyBytes: 0, maxRequestBytes: 0 };
-  for (const [name, min] of Object.entries(least)) {
-    const value = options[name as keyof typeof least];
-    if (value === undefined) continue;
-    check.number(name, value, { min, integer: true, write: `write a whole number from ${min}` });
+  checkTimes(check, options, ['waitMs', 'leaseMs', 'keepMs', 'maxRunMs']);
+  for (const name of ['maxReplyBytes', 'maxRequestBytes'] as const) {
+    const value = options[name];
+    if (value !== undefined) check.number(name, value, { min: 0, integer: true, write: 'write a whole number from 0' });
   }
 }

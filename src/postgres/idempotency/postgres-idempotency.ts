@@ -27,6 +27,7 @@ export function postgresIdempotency<Pool extends SqlPool, Tx = TransactionOf<Poo
   options: PostgresIdempotencyOptions<Pool, Tx>,
 ): AtomicIdempotencyStore<Tx> {
   const check = new OptionCheck('postgresIdempotency()');
+  if (!check.object('options', options, 'pass { pool }')) check.done();
   const { pool, schema = DEFAULT_SCHEMA, wrap } = options;
   check.known(options, ['pool', 'schema', 'wrap']);
   if (wrap !== undefined && typeof wrap !== 'function') {
