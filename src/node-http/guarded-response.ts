@@ -125,7 +125,7 @@ export class GuardedResponse<Tx> {
     const look = (): void => {
       if (this.#hasEnded) return;
       const quietMs = systemEffects.monoMs() - this.#heardMs;
-      if (quietMs < QUIET_MS) return void letProcessEnd(systemEffects.setTimer(look, QUIET_MS - quietMs));
+      if (quietMs < QUIET_MS) return letProcessEnd(systemEffects.setTimer(look, QUIET_MS - quietMs));
       void this.#run.doubt();
       letGo();
     };
