@@ -14,7 +14,7 @@ import { STORM_SERVICE, stormStep, type StormStep } from './storm-event.ts';
 import { openTransport, type StormBroker } from './storm-transport.ts';
 
 /** A broker that a storm may treat badly. */
-export interface StormServer {
+interface StormServer {
   readonly proxy: BrokerProxy;
   kill(): Promise<void>;
   /** On what it had written. */
