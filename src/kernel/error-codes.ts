@@ -6,6 +6,7 @@ export interface ErrorDetails {
   ATTEMPT_TIMEOUT: { operation: string; attempt: number; timeoutMs: number };
   BAD_EXPRESSION: { expression: string; position: number; problem: string };
   BAD_IDEMPOTENCY_KEY: { problem: string };
+  BROKER_REFUSED: { transport: string; place: string; problem: string };
   BROKER_TIMEOUT: { timeoutMs: number };
   CLASSIFIER_FAILED: { operation: string; problem: string };
   COMMITTED_TWICE: { id: string; handler: string };
@@ -144,6 +145,7 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `the delay expression ${JSON.stringify(d.expression)} is wrong at position ${d.position}: ${d.problem}; write for example "10000 * pow(2, retried)"`,
   BAD_IDEMPOTENCY_KEY: (d) =>
     `${d.problem}; an idempotency key is "<domain>:<userId>:<entityId>:<operation>:<version>"`,
+  BROKER_REFUSED: (d) => `the broker of the transport "${d.transport}" refused ${d.place}: ${d.problem}`,
   BROKER_TIMEOUT: (d) =>
     `the broker did not answer within ${d.timeoutMs} ms; it is tried again, see whether it is up and reachable`,
   CLASSIFIER_FAILED: (d) =>

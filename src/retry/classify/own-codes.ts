@@ -9,6 +9,7 @@ export const OWN_CODES: Readonly<Record<ErrorCode, Rule>> = {
   ATTEMPT_TIMEOUT: { kind: 'timeout', verdict: 'retry' },
   BAD_EXPRESSION: { kind: 'invalid', verdict: 'fail' },
   BAD_IDEMPOTENCY_KEY: { kind: 'invalid', verdict: 'fail' },
+  BROKER_REFUSED: { kind: 'broker', verdict: 'retry' },
   BROKER_TIMEOUT: { kind: 'timeout', verdict: 'retry' },
   CLASSIFIER_FAILED: { kind: 'invalid', verdict: 'fail' },
   COMMITTED_TWICE: { kind: 'invalid', verdict: 'fail' },
