@@ -25,7 +25,8 @@ export function unreadableMessage(
   service: string,
   error: unknown,
 ): ForeignMessage {
-  const { sourceId, key, attributes, headers, body } = inbound;
+  const { key, attributes, headers, body } = inbound;
+  const sourceId = storable(inbound.sourceId);
   const problem = error instanceof Error ? error.message : String(error);
   const kept: Unreadable = {
     transport,
@@ -37,7 +38,7 @@ export function unreadableMessage(
     body: Buffer.from(body).toString('base64'),
   };
   return {
-    id: idOf(sourceId),
+    id: idOf(inbound.sourceId),
     type: UNREADABLE,
     takenAs: receivedAs(service, `${transport}/${UNREADABLE}`),
     key: undefined,
