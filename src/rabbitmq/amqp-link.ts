@@ -1,6 +1,6 @@
 import type { Effects } from '../kernel/effects.ts';
 import { within } from '../transport/within.ts';
-import type { AmqpConnect, AmqpConnection } from './amqp-client.ts';
+import type { AmqpChannel, AmqpConnect, AmqpConnection } from './amqp-client.ts';
 
 /** How the broker is reached. Addresses are tried in turn. */
 export interface AmqpAddress {
@@ -50,11 +50,15 @@ export class AmqpLink {
     return this.#isBlocked;
   }
 
-  /** Ends it, with the broker's consent or without. May be called twice. */
-  async close(): Promise<void> {
+  /**
+   * Ends it, with the broker's consent or without. May be called twice. What was last said on `channel` is heard first: the library
+   * lets the end of a connection overtake it.
+   */
+  async close(channel?: AmqpChannel): Promise<void> {
     if (this.#isEnded) return;
     const timer = this.#effects.setTimer(() => this.#destroy(), CLOSE_MS);
     try {
+      if (channel) await Promise.race([channel.close().catch(() => undefined), this.ended]);
       await Promise.race([this.connection.close().catch(() => undefined), this.ended]);
     } finally {
       this.#effects.clearTimer(timer);

@@ -49,9 +49,9 @@ export function inboundOf({ content, fields, properties }: AmqpMessage): Inbound
   const { [PLACE_HEADER]: place, ...own } = headers;
   const { messageId, contentType } = properties;
   if (contentType !== undefined) attributes[CONTENT_TYPE] = contentType;
-  const id = place ?? messageId ?? attributes['id'] ?? digestOf(content, fields, properties, headers);
+  const id = messageId ?? attributes['id'] ?? digestOf(content, fields, properties, headers);
   return {
-    sourceId: `amqp:${fields.exchange}@${fields.routingKey}@${id}`,
+    sourceId: `amqp:${fields.exchange}@${fields.routingKey}@${id}${place === undefined ? '' : `/${place}`}`,
     key: attributes[KEY],
     attributes: attributes['specversion'] === undefined ? { ...named(fields, properties), ...attributes } : attributes,
     headers: own,

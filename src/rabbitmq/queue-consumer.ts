@@ -59,7 +59,7 @@ export class QueueConsumer implements Consumption {
     this.#isOver = true;
     const { link, effects } = this.#options;
     if (this.#handing) await within(effects, this.#handing).catch(() => undefined);
-    await link.close();
+    await link.close(this.#channel);
   }
 
   async #begin(): Promise<void> {
