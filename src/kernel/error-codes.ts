@@ -69,6 +69,7 @@ export interface ErrorDetails {
   INVALID_OPTIONS: { of: string; problems: readonly OptionProblem[] };
   JOB_BODY_PARSED: Record<string, never>;
   JOB_NOT_PUBLISHED: { status: number };
+  KEYS_HELD: { waitedMs: number };
   LLM_CONTENT_REFUSED: { finishReason: string };
   LLM_ERROR_IN_ANSWER: { code?: string; type?: string };
   MESSAGE_UNREADABLE: { sourceId: string; problem: string };
@@ -223,6 +224,8 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `a parser has read the body of the signed job before its signature could be checked; mount the job before express.json(), or give it express.raw({ type: "*/*" })`,
   JOB_NOT_PUBLISHED: (d) =>
     `the sender of jobs answered ${d.status} and did not take the job; see that the token and the address are right, then send it again`,
+  KEYS_HELD: (d) =>
+    `keys were held by another consumer for ${d.waitedMs} ms; the messages come again, raise waitMs if storing takes that long`,
   LLM_CONTENT_REFUSED: (d) =>
     `the model gave no answer because its content was refused (${d.finishReason}); change the prompt, the same one is refused again`,
   LLM_ERROR_IN_ANSWER: (d) =>

@@ -15,6 +15,9 @@ export interface PublisherOptions {
   readonly effects: Effects;
 }
 
+// A message that may be too large for the broker goes alone, after the others: those need not go again when it is refused.
+const LARGE = 262_144;
+
 /** A connection, what was made sure of on it, and channels that wait for work. */
 interface Line {
   readonly link: AmqpLink;
@@ -52,11 +55,16 @@ export class ConfirmedPublisher {
     const { topology } = this.#options;
     const refused = await this.#declare(line, messages);
     const open = messages.filter(({ type, isDead }) => !refused.has(topology.exchangeOf(type, isDead)));
-    const results = (await this.#publishOpen(line, open)).values();
-    return messages.map(({ type, isDead }): PublishResult => {
-      const error = refused.get(topology.exchangeOf(type, isDead));
-      return error === undefined ? (results.next().value as PublishResult) : { kind: 'failed', error };
-    });
+    const small = open.filter(({ body }) => body.length < LARGE);
+    const results = (await this.#publishOpen(line, small)).values();
+    const all: PublishResult[] = [];
+    for (const message of messages) {
+      const error = refused.get(topology.exchangeOf(message.type, message.isDead));
+      if (error !== undefined) all.push({ kind: 'failed', error });
+      else if (message.body.length < LARGE) all.push(results.next().value as PublishResult);
+      else all.push(...(await this.#publishOpen(line, [message])));
+    }
+    return all;
   }
 
   /**

@@ -21,8 +21,8 @@ export interface QueueRequest {
 }
 
 const DEAD = '.dlq';
-// With a limit, what comes back stands at the head of a quorum queue, in its order; without one it goes to the end. From RabbitMQ 4 on
-// the default is 20, after which a message is taken out: so it is one that is not reached, and that every version takes.
+// From RabbitMQ 4 on a message is taken out after 20 deliveries unless the queue says otherwise. This is a number that is not reached, and
+// that every version takes.
 const DELIVERY_LIMIT = 1_000_000_000;
 const REFUSALS = new Set([403, 404, 405, 406]);
 

@@ -49,6 +49,7 @@ export const OWN_CODES: Readonly<Record<ErrorCode, Rule>> = {
   INVALID_OPTIONS: { kind: 'invalid', verdict: 'fail' },
   JOB_BODY_PARSED: { kind: 'invalid', verdict: 'fail' },
   JOB_NOT_PUBLISHED: { kind: 'http' },
+  KEYS_HELD: { kind: 'conflict', verdict: 'retry' },
   LLM_CONTENT_REFUSED: { kind: 'invalid', verdict: 'fail' },
   LLM_ERROR_IN_ANSWER: { kind: 'http' },
   MESSAGE_UNREADABLE: { kind: 'invalid', verdict: 'fail' },
