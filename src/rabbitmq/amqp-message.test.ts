@@ -56,7 +56,7 @@ describe('a message on its way to RabbitMQ', () => {
 
 describe('a message found in a queue', () => {
   test('is named by exchange, routing key, message id and publication [S1.6]', () => {
-    const message = found(propertiesOf(sent('7'), 'p1') as AmqpMessage['properties']);
+    const message = found(propertiesOf(sent('7'), 'p1'));
     expect(inboundOf(message)).toEqual({
       sourceId: 'amqp:order@order.placed@7/p1',
       key: 'k1',

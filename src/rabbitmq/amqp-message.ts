@@ -53,14 +53,18 @@ export function inboundOf({ content, fields, properties }: AmqpMessage): Inbound
   return {
     sourceId: `amqp:${fields.exchange}@${fields.routingKey}@${id}${place === undefined ? '' : `/${place}`}`,
     key: attributes[KEY],
-    attributes: attributes['specversion'] === undefined ? { ...named(fields, properties), ...attributes } : attributes,
+    attributes:
+      attributes['specversion'] === undefined ? { ...attributesOf(fields, properties), ...attributes } : attributes,
     headers: own,
     body: content,
   };
 }
 
 /** What the properties of a foreign message say about it. */
-function named({ routingKey }: AmqpMessage['fields'], properties: AmqpMessage['properties']): Record<string, string> {
+function attributesOf(
+  { routingKey }: AmqpMessage['fields'],
+  properties: AmqpMessage['properties'],
+): Record<string, string> {
   const { messageId, type = routingKey, appId, timestamp } = properties;
   const isTime = typeof timestamp === 'number' && Number.isFinite(timestamp);
   const time = isTime ? new Date(timestamp * 1000).toISOString() : undefined;

@@ -66,8 +66,6 @@ export function rabbitmqBroker(options: RabbitmqOptions): Broker {
   check.known(options, [...NAMES, 'competing', 'decode']);
   const { url, prefetch = PREFETCH, client, competing } = options;
   const addresses = (Array.isArray(url) ? url : [url]) as readonly (string | object)[];
-  const isAddress = (one: unknown): boolean =>
-    typeof one === 'string' ? /^amqps?:\/\//.test(one) : typeof one === 'object' && one !== null;
   if (addresses.length === 0 || !addresses.every(isAddress))
     check.refuse('url', url, 'write amqp://user:password@host/vhost, or what amqplib takes as an object');
   check.number('prefetch', prefetch, {
@@ -138,6 +136,10 @@ class Rabbitmq implements Broker {
   close(): Promise<void> {
     return this.#publisher.close();
   }
+}
+
+function isAddress(one: unknown): boolean {
+  return typeof one === 'string' ? /^amqps?:\/\//.test(one) : typeof one === 'object' && one !== null;
 }
 
 function beforeLastDot(type: string): string {

@@ -79,9 +79,9 @@ const numbersOf = (messages: readonly InboundMessage[]): number[] =>
 
 describe('a message published to RabbitMQ', () => {
   test('that no queue is bound for has failed, and says so; the others of its batch are out [S1.5]', async ({
-    rabbitmq,
+    rabbitmq: server,
   }) => {
-    const { broker, another } = opened(rabbitmq);
+    const { broker, another } = opened(server);
     const { seen } = await consuming(another());
     const results = await broker.publish([
       message({ n: 1 }),
@@ -92,18 +92,18 @@ describe('a message published to RabbitMQ', () => {
     expect(results[1]).toMatchObject({
       error: { code: 'BROKER_REFUSED', message: expect.stringMatching(/"order\.forgotten".*no queue is bound for it/) },
     });
-    await expect.poll(() => numbersOf(seen).sort()).toEqual([1, 3]);
+    await expect.poll(() => numbersOf(seen).toSorted((a, b) => a - b)).toEqual([1, 3]);
   });
 
-  test('that may be dropped is dropped where nobody wants it [S1.5]', async ({ rabbitmq }) => {
-    const { broker } = opened(rabbitmq, { mandatory: false });
+  test('that may be dropped is dropped where nobody wants it [S1.5]', async ({ rabbitmq: server }) => {
+    const { broker } = opened(server, { mandatory: false });
     expect(await broker.publish([message()])).toEqual([{ kind: 'published' }]);
   });
 
   test('whose type or headers are longer than the protocol has room for has failed alone [S1.5]', async ({
-    rabbitmq,
+    rabbitmq: server,
   }) => {
-    const { broker, another } = opened(rabbitmq);
+    const { broker, another } = opened(server);
     const { seen } = await consuming(another());
     const results = await broker.publish([
       message({ n: 1 }),
@@ -112,15 +112,15 @@ describe('a message published to RabbitMQ', () => {
       message({ n: 4 }),
     ]);
     expect(results.map(({ kind }) => kind)).toEqual(['published', 'failed', 'failed', 'published']);
-    await expect.poll(() => numbersOf(seen).sort()).toEqual([1, 4]);
+    await expect.poll(() => numbersOf(seen).toSorted((a, b) => a - b)).toEqual([1, 4]);
   });
 
-  test('finds its exchange again when somebody has taken it away [S1.5]', async ({ rabbitmq }) => {
-    const { broker, another, prefix } = opened(rabbitmq);
+  test('finds its exchange again when somebody has taken it away [S1.5]', async ({ rabbitmq: server }) => {
+    const { broker, another, prefix } = opened(server);
     const first = await consuming(another());
     expect(await broker.publish([message({ n: 1 })])).toEqual([{ kind: 'published' }]);
     await first.stop();
-    await connected(rabbitmq.url, async (connection) => {
+    await connected(server.url, async (connection) => {
       await (await connection.createChannel()).deleteExchange(`${prefix}order`);
     });
     const unbound = await broker.publish([message({ n: 2 }), message({ n: 3 })]);
@@ -130,8 +130,8 @@ describe('a message published to RabbitMQ', () => {
     await expect.poll(() => numbersOf(seen)).toContain(4);
   });
 
-  test('goes to the next address when one does not answer [S1.5]', async ({ rabbitmq }) => {
-    const { broker } = opened(rabbitmq, { url: ['amqp://127.0.0.1:1', rabbitmq.url], mandatory: false });
+  test('goes to the next address when one does not answer [S1.5]', async ({ rabbitmq: server }) => {
+    const { broker } = opened(server, { url: ['amqp://127.0.0.1:1', server.url], mandatory: false });
     await expect(broker.publish([message()])).rejects.toThrow(/ECONNREFUSED/);
     expect(await broker.publish([message()])).toEqual([{ kind: 'published' }]);
   });
@@ -139,9 +139,9 @@ describe('a message published to RabbitMQ', () => {
 
 describe('a queue of RabbitMQ', () => {
   test('is read by one consumer at a time, and the next takes over where it left off, in order [S1.9]', async ({
-    rabbitmq,
+    rabbitmq: server,
   }) => {
-    const { broker, another } = opened(rabbitmq);
+    const { broker, another } = opened(server);
     const first = await consuming(another({ prefetch: 10 }), ['order.placed'], true);
     const second = await consuming(another({ prefetch: 10 }));
     const numbers = Array.from({ length: 60 }, (_, n) => n);
@@ -153,9 +153,9 @@ describe('a queue of RabbitMQ', () => {
     expect(numbersOf(second.seen)).toEqual(numbers);
   });
 
-  test('that exists with other settings is named, with what to do [S1.5]', async ({ rabbitmq }) => {
-    const { another, prefix } = opened(rabbitmq);
-    await connected(rabbitmq.url, async (connection) => {
+  test('that exists with other settings is named, with what to do [S1.5]', async ({ rabbitmq: server }) => {
+    const { another, prefix } = opened(server);
+    await connected(server.url, async (connection) => {
       await (await connection.createChannel()).assertQueue(`${prefix}mail.order`, { durable: true });
     });
     const refusal = await consuming(another()).catch((error: unknown) => error);
@@ -166,10 +166,10 @@ describe('a queue of RabbitMQ', () => {
     });
   });
 
-  test('that is deleted under its consumer is a loss that is told once [S1.5]', async ({ rabbitmq }) => {
-    const { another, prefix } = opened(rabbitmq);
+  test('that is deleted under its consumer is a loss that is told once [S1.5]', async ({ rabbitmq: server }) => {
+    const { another, prefix } = opened(server);
     const { lost, stop } = await consuming(another());
-    await connected(rabbitmq.url, async (connection) => {
+    await connected(server.url, async (connection) => {
       await (await connection.createChannel()).deleteQueue(`${prefix}mail.order`);
     });
     await expect.poll(() => lost).toEqual([expect.objectContaining({ message: expect.stringMatching(/taken away/) })]);
@@ -178,9 +178,9 @@ describe('a queue of RabbitMQ', () => {
   });
 
   test('of types of several topics is several queues, and all of them are acknowledged [S0.8]', async ({
-    rabbitmq,
+    rabbitmq: server,
   }) => {
-    const { broker, another } = opened(rabbitmq);
+    const { broker, another } = opened(server);
     const types = ['order.placed', 'invoice.paid'];
     const first = await consuming(another(), types);
     for (let n = 0; n < 40; n++) await broker.publish([message({ n, type: types[n % 2] ?? '' })]);
@@ -188,7 +188,7 @@ describe('a queue of RabbitMQ', () => {
     await first.stop();
     const second = await consuming(another(), types);
     await broker.publish([message({ n: 99, type: 'invoice.paid' }), message({ n: 98 })]);
-    await expect.poll(() => numbersOf(second.seen).sort()).toEqual([98, 99]);
+    await expect.poll(() => numbersOf(second.seen).toSorted((a, b) => a - b)).toEqual([98, 99]);
   });
 });
 

@@ -10,7 +10,7 @@ const test = needs('redis', 'rabbitmq');
 
 function lockOf({ url, namespace }: TestServer, about: { holdMs?: number; waitMs?: number } = {}): KeyLock {
   const client = new Redis(url);
-  onTestFinished(() => void client.disconnect());
+  onTestFinished(() => client.disconnect());
   return redisKeyLock({ client, prefix: `${namespace}:`, ...about });
 }
 
