@@ -35,11 +35,17 @@ describe('keys held in Redis', () => {
     await expect(lockOf(redis, { waitMs: 900 }).hold(['held'])).rejects.toMatchObject({ code: 'KEYS_HELD' });
     await living.release();
     const client = new Redis(redis.url);
-    const dying = await redisKeyLock({ client, prefix: `${redis.namespace}:`, holdMs: 300 }).hold(['left']);
-    client.disconnect();
-    const next = await lockOf(redis).hold(['left']);
-    await dying.release();
-    await expect(lockOf(redis, { waitMs: 50 }).hold(['left'])).rejects.toMatchObject({ code: 'KEYS_HELD' });
+    onTestFinished(() => client.disconnect());
+    const dying = new Redis(redis.url);
+    await redisKeyLock({ client: dying, prefix: `${redis.namespace}:`, holdMs: 300 }).hold(['left']);
+    dying.disconnect();
+    await (await lockOf(redis).hold(['left'])).release();
+    const late = await lockOf(redis).hold(['late']);
+    // As if its time had run out while its process stood still.
+    expect(await client.del(`${redis.namespace}:lock:{klate}`)).toBe(1);
+    const next = await lockOf(redis).hold(['late']);
+    await late.release();
+    await expect(lockOf(redis, { waitMs: 50 }).hold(['late'])).rejects.toMatchObject({ code: 'KEYS_HELD' });
     await next.release();
   });
 
