@@ -7,6 +7,7 @@ export interface ErrorDetails {
   BAD_EXPRESSION: { expression: string; position: number; problem: string };
   BAD_IDEMPOTENCY_KEY: { problem: string };
   BROKER_AWAY: { transport: string };
+  BROKER_REFUSED: { transport: string; place: string; problem: string };
   BROKER_TIMEOUT: { timeoutMs: number };
   CLASSIFIER_FAILED: { operation: string; problem: string };
   COMMITTED_TWICE: { id: string; handler: string };
@@ -72,6 +73,7 @@ export interface ErrorDetails {
   JOB_BODY_PARSED: Record<string, never>;
   JOB_NOT_PUBLISHED: { status: number };
   JOB_PUBLISH_TIMEOUT: { timeoutMs: number };
+  KEYS_HELD: { waitedMs: number };
   LLM_CONTENT_REFUSED: { finishReason: string };
   LLM_ERROR_IN_ANSWER: { code?: string; type?: string };
   MESSAGE_IMPORTED: { sourceId: string; problem: string };
@@ -151,6 +153,7 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `${d.problem}; an idempotency key is "<domain>:<userId>:<entityId>:<operation>:<version>"`,
   BROKER_AWAY: (d) =>
     `the broker of "${d.transport}" cannot be reached; see whether it is up and reachable, error.cause has the reason`,
+  BROKER_REFUSED: (d) => `the broker of the transport "${d.transport}" refused ${d.place}: ${d.problem}`,
   BROKER_TIMEOUT: (d) =>
     `the broker did not answer within ${d.timeoutMs} ms; it is tried again, see whether it is up and reachable`,
   CLASSIFIER_FAILED: (d) =>
@@ -234,6 +237,8 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `the sender of jobs answered ${d.status} and did not take the job; see that the token and the address are right, then send it again`,
   JOB_PUBLISH_TIMEOUT: (d) =>
     `the sender of jobs did not answer within ${d.timeoutMs} ms and may have taken the job or not; publish it again, it is one job by its deduplication id`,
+  KEYS_HELD: (d) =>
+    `keys were held by another consumer for ${d.waitedMs} ms; the messages come again, raise waitMs if storing takes that long`,
   LLM_CONTENT_REFUSED: (d) =>
     `the model gave no answer because its content was refused (${d.finishReason}); change the prompt, the same one is refused again`,
   LLM_ERROR_IN_ANSWER: (d) =>

@@ -32,7 +32,8 @@ export function keptMessage(
   { type, transport, service }: KeptAbout,
   problem: string,
 ): ForeignMessage {
-  const { sourceId, key, attributes, headers, body } = inbound;
+  const { key, attributes, headers, body } = inbound;
+  const sourceId = storable(inbound.sourceId);
   const kept: KeptMessage = {
     transport,
     sourceId,
@@ -43,7 +44,7 @@ export function keptMessage(
     body: Buffer.from(body).toString('base64'),
   };
   return {
-    id: idOf(`${type} ${sourceId}`),
+    id: idOf(`${type} ${inbound.sourceId}`),
     type,
     takenAs: keptAs(service, transport),
     key: undefined,

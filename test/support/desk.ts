@@ -25,7 +25,9 @@ export async function openDesk(announce: (line: string) => void): Promise<Desk> 
     env: process.env,
     announce,
     start: async (server) => {
+      const beganMs = performance.now();
       running.push(await startPrivate(server));
+      announce(`${server.name} was ready after ${((performance.now() - beganMs) / 1000).toFixed(1)} s`);
     },
   };
   const answers = new Map<ServiceName, Promise<Answer>>();

@@ -26,10 +26,12 @@ export interface ServerSearch {
   readonly own: {
     readonly findProgram: () => string | undefined;
     readonly debianPackage: string;
-    readonly plan: (program: string, folder: string, port: number) => Omit<PrivateServer, 'name' | 'folder' | 'probe'>;
+    readonly plan: (program: string, folder: string, port: number) => OwnPlan | Promise<OwnPlan>;
     readonly url: (port: number) => string;
   };
 }
+
+type OwnPlan = Omit<PrivateServer, 'name' | 'folder' | 'probe'>;
 
 /** Answers the URL of a server that can be used, starting one of our own if need be. */
 export async function findServer(run: TestRun, search: ServerSearch): Promise<string> {
@@ -70,7 +72,7 @@ async function startOwn(run: TestRun, { name, own, probe }: ServerSearch): Promi
   const program = own.findProgram() ?? (await installed(run, own));
   const port = await freePort();
   const folder = freshFolder(name);
-  await run.start({ name, folder, ...own.plan(program, folder, port), probe: () => probe(own.url(port)) });
+  await run.start({ name, folder, ...(await own.plan(program, folder, port)), probe: () => probe(own.url(port)) });
   return own.url(port);
 }
 

@@ -3,13 +3,21 @@ import { chromium } from './chromium.ts';
 import { embeddedPostgres } from './embedded-postgres.ts';
 import { pgbouncer } from './pgbouncer.ts';
 import { postgres } from './postgres.ts';
+import { rabbitmq } from './rabbitmq.ts';
+import { rabbitmqServer } from './rabbitmq-server.ts';
 import { redis } from './redis.ts';
 import { redisServer } from './redis-server.ts';
 
 /** Every service a test can ask for by name. A new one is a file beside this one and a line here. */
-export const SERVICES = { chromium, embeddedPostgres, pgbouncer, postgres, redis, redisServer } satisfies Record<
-  string,
-  Service
->;
+export const SERVICES = {
+  chromium,
+  embeddedPostgres,
+  pgbouncer,
+  postgres,
+  rabbitmq,
+  rabbitmqServer,
+  redis,
+  redisServer,
+} satisfies Record<string, Service>;
 
 export type ServiceName = keyof typeof SERVICES;

@@ -1,0 +1,114 @@
+import { HoldfastError } from '../kernel/error.ts';
+import type { AmqpChannel } from './amqp-client.ts';
+
+/** How exchanges and queues are named and made. */
+export interface TopologyOptions {
+  readonly transport: string;
+  readonly topicOf: (type: string) => string;
+  readonly prefix: string;
+  /** False: they are made by others, with these settings; here they are only used. */
+  readonly declares: boolean;
+  /** Several consumers have a queue at once. */
+  readonly isCompeting: boolean;
+}
+
+/** A queue that is read, and what it is bound to. */
+export interface QueueRequest {
+  readonly queue: string;
+  readonly exchange: string;
+  readonly types: readonly string[];
+  readonly isDead: boolean;
+}
+
+const DEAD = '.dlq';
+// From RabbitMQ 4 on a message is taken out after 20 deliveries unless the queue says otherwise. This is a number that is not reached, and
+// that every version takes.
+const DELIVERY_LIMIT = 1_000_000_000;
+const REFUSALS = new Set([403, 404, 405, 406]);
+
+/**
+ * One durable topic exchange for each topic, one quorum queue for each group and topic. Always declared with the same settings, and
+ * never taken away.
+ */
+export class Topology {
+  readonly #options: TopologyOptions;
+
+  constructor(options: TopologyOptions) {
+    this.#options = options;
+  }
+
+  exchangeOf(type: string, isDead: boolean): string {
+    const { prefix, topicOf } = this.#options;
+    return `${prefix}${topicOf(type)}${isDead ? DEAD : ''}`;
+  }
+
+  /** The queues in which a group finds these types. Dead letters have one queue for all: what is taken from there is taken. */
+  queuesOf(group: string, types: readonly string[], isDead: boolean): readonly QueueRequest[] {
+    const { prefix, topicOf } = this.#options;
+    const byTopic = Map.groupBy(types, topicOf);
+    return [...byTopic].map(([topic, ofTopic]) => {
+      const exchange = `${prefix}${topic}${isDead ? DEAD : ''}`;
+      return { queue: isDead ? exchange : `${prefix}${group}.${topic}`, exchange, types: ofTopic, isDead };
+    });
+  }
+
+  /** What is published to must be there; the dead letters' queue too, because nobody may be listening yet. */
+  async declareExchange(channel: AmqpChannel, exchange: string, isDead: boolean): Promise<void> {
+    if (!this.#options.declares) return;
+    await this.#made(`exchange "${exchange}"`, channel.assertExchange(exchange, 'topic', { durable: true }));
+    if (!isDead) return;
+    await this.#made(
+      `queue "${exchange}"`,
+      channel.assertQueue(exchange, { durable: true, arguments: this.#arguments() }),
+    );
+    await this.#made(`queue "${exchange}"`, channel.bindQueue(exchange, exchange, '#'));
+  }
+
+  async declareQueue(channel: AmqpChannel, { queue, exchange, types, isDead }: QueueRequest): Promise<void> {
+    await this.declareExchange(channel, exchange, isDead);
+    if (!this.#options.declares || isDead) return;
+    const dead = `${exchange}${DEAD}`;
+    await this.declareExchange(channel, dead, true);
+    const settings = {
+      ...this.#arguments(),
+      'x-dead-letter-exchange': dead,
+      'x-dead-letter-strategy': 'at-least-once',
+      // Whatever limit an operator sets: what does not fit is refused, and not dropped from the head.
+      'x-overflow': 'reject-publish',
+    };
+    await this.#made(`queue "${queue}"`, channel.assertQueue(queue, { durable: true, arguments: settings }));
+    for (const type of types) await this.#made(`queue "${queue}"`, channel.bindQueue(queue, exchange, type));
+  }
+
+  /** What the broker refused, if it is a refusal; otherwise the error as it is. */
+  refusal(place: string, error: unknown): unknown {
+    const { code, message } = error as { code?: unknown; message?: string };
+    if (typeof code !== 'number' || !REFUSALS.has(code)) return error;
+    const isOther = code === 406 && /inequivalent/.test(message ?? '');
+    const advice = isOther
+      ? '; it is there with other settings: empty and delete it so that it can be made anew, or set another prefix'
+      : '';
+    const problem = `${message ?? ''}${advice}`;
+    return new HoldfastError(
+      'BROKER_REFUSED',
+      { transport: this.#options.transport, place, problem },
+      { cause: error },
+    );
+  }
+
+  async #made(place: string, work: Promise<unknown>): Promise<void> {
+    try {
+      await work;
+    } catch (error) {
+      throw this.refusal(place, error);
+    }
+  }
+
+  #arguments(): Record<string, unknown> {
+    return {
+      'x-queue-type': 'quorum',
+      'x-delivery-limit': DELIVERY_LIMIT,
+      ...(this.#options.isCompeting ? {} : { 'x-single-active-consumer': true }),
+    };
+  }
+}

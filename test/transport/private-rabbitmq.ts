@@ -1,0 +1,82 @@
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort, freshFolder, isListening, startPrivate, type RunningServer } from '../support/private-server.ts';
+import { localRabbitmq, planRabbitmq, probeRabbitmq, type RabbitmqUser } from '../support/rabbitmq-server.ts';
+
+/** A RabbitMQ of a test file, which it may kill, hang and start again. */
+export interface PrivateRabbitmq {
+  readonly url: string;
+  urlOf(user: string): string;
+  /** Starts it, also again: on the same port and with what it had written. */
+  start(): Promise<void>;
+  /** Ends it at once, as a crash does. */
+  kill(): Promise<void>;
+  /** It accepts connections and answers nothing, until it goes on. */
+  hang(): void;
+  goOn(): void;
+  /** Ends it, and takes away what it kept. */
+  remove(): Promise<void>;
+}
+
+/** One from the program of `needs('rabbitmqServer')`, not yet started. */
+export async function privateRabbitmq(
+  program: string,
+  about: { readonly settings?: readonly string[]; readonly users?: readonly RabbitmqUser[] } = {},
+): Promise<PrivateRabbitmq> {
+  const data = mkdtempSync(join(realpathSync(tmpdir()), 'holdfast-rabbitmq-data-'));
+  const ports = { port: await freePort(), distPort: await freePort(), epmdPort: await freePort() };
+  const url = localRabbitmq(ports.port);
+  // Erlang's port mapper goes on while the server is down, as it does on a real machine. It counts the starts of a node: without that,
+  // processes after a restart can bear the names of those before it, and quorum queues take them for the same.
+  let mapper: RunningServer | undefined;
+  let running: RunningServer | undefined;
+  let pid = 0;
+  const signal = (name: NodeJS.Signals): void => {
+    if (running) process.kill(pid, name);
+  };
+  const ended = async (): Promise<void> => {
+    await running?.stop();
+    running = undefined;
+  };
+  return {
+    url,
+    urlOf: (user) => url.replace('guest:guest', `${user}:${user}`),
+    start: async () => {
+      mapper ??= await startMapper(ports.epmdPort);
+      const folder = freshFolder('private-rabbitmq');
+      running = await startPrivate({
+        name: 'rabbitmq of a test',
+        folder,
+        ...planRabbitmq({ program, folder, data, ...ports, ...about }),
+        after: [],
+        probe: () => probeRabbitmq(url),
+      });
+      pid = Number(readFileSync(join(folder, 'pid'), 'utf8'));
+    },
+    kill: async () => {
+      signal('SIGKILL');
+      await ended();
+    },
+    hang: () => signal('SIGSTOP'),
+    goOn: () => signal('SIGCONT'),
+    remove: async () => {
+      // One that hangs does not hear that it is to end.
+      signal('SIGCONT');
+      await ended();
+      await mapper?.stop();
+      rmSync(data, { recursive: true, force: true });
+    },
+  };
+}
+
+function startMapper(port: number): Promise<RunningServer> {
+  return startPrivate({
+    name: 'epmd of a test',
+    folder: freshFolder('epmd'),
+    server: ['epmd', '-port', String(port), '-address', '127.0.0.1'],
+    probe: async () => {
+      if (!(await isListening(port))) throw new Error('nobody listens');
+    },
+  });
+}
