@@ -1,15 +1,23 @@
 import type { Service } from '../service.ts';
 import { chromium } from './chromium.ts';
 import { embeddedPostgres } from './embedded-postgres.ts';
+import { kafka } from './kafka.ts';
+import { kafkaJars } from './kafka-jars.ts';
 import { pgbouncer } from './pgbouncer.ts';
 import { postgres } from './postgres.ts';
 import { redis } from './redis.ts';
 import { redisServer } from './redis-server.ts';
 
 /** Every service a test can ask for by name. A new one is a file beside this one and a line here. */
-export const SERVICES = { chromium, embeddedPostgres, pgbouncer, postgres, redis, redisServer } satisfies Record<
-  string,
-  Service
->;
+export const SERVICES = {
+  chromium,
+  embeddedPostgres,
+  kafka,
+  kafkaJars,
+  pgbouncer,
+  postgres,
+  redis,
+  redisServer,
+} satisfies Record<string, Service>;
 
 export type ServiceName = keyof typeof SERVICES;
