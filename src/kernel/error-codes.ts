@@ -68,6 +68,8 @@ export interface ErrorDetails {
   INVALID_OPTIONS: { of: string; problems: readonly OptionProblem[] };
   JOB_BODY_PARSED: Record<string, never>;
   JOB_NOT_PUBLISHED: { status: number };
+  KAFKA_MESSAGE_TOO_LARGE: { topic: string };
+  KAFKA_TOPIC_REFUSED: { topic: string; answer: string };
   LLM_CONTENT_REFUSED: { finishReason: string };
   LLM_ERROR_IN_ANSWER: { code?: string; type?: string };
   MESSAGE_UNREADABLE: { sourceId: string; problem: string };
@@ -221,6 +223,10 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `a parser has read the body of the signed job before its signature could be checked; mount the job before express.json(), or give it express.raw({ type: "*/*" })`,
   JOB_NOT_PUBLISHED: (d) =>
     `the sender of jobs answered ${d.status} and did not take the job; see that the token and the address are right, then send it again`,
+  KAFKA_MESSAGE_TOO_LARGE: (d) =>
+    `the message is larger than the topic "${d.topic}" of Kafka takes; make it smaller, or raise max.message.bytes of the topic`,
+  KAFKA_TOPIC_REFUSED: (d) =>
+    `Kafka says ${d.answer} to the topic "${d.topic}"; create the topic, or give this service the right to use it; it is tried again`,
   LLM_CONTENT_REFUSED: (d) =>
     `the model gave no answer because its content was refused (${d.finishReason}); change the prompt, the same one is refused again`,
   LLM_ERROR_IN_ANSWER: (d) =>

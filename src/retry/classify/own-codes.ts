@@ -48,6 +48,8 @@ export const OWN_CODES: Readonly<Record<ErrorCode, Rule>> = {
   INVALID_OPTIONS: { kind: 'invalid', verdict: 'fail' },
   JOB_BODY_PARSED: { kind: 'invalid', verdict: 'fail' },
   JOB_NOT_PUBLISHED: { kind: 'http' },
+  KAFKA_MESSAGE_TOO_LARGE: { kind: 'invalid', verdict: 'fail' },
+  KAFKA_TOPIC_REFUSED: { kind: 'broker', verdict: 'retry' },
   LLM_CONTENT_REFUSED: { kind: 'invalid', verdict: 'fail' },
   LLM_ERROR_IN_ANSWER: { kind: 'http' },
   MESSAGE_UNREADABLE: { kind: 'invalid', verdict: 'fail' },
