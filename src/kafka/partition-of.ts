@@ -9,7 +9,7 @@ export function partitionOf(key: Uint8Array, partitions: number): number {
 }
 
 /** Murmur 2 in 32 bits, with the seed Kafka uses; signed. */
-export function murmur2(bytes: Uint8Array): number {
+function murmur2(bytes: Uint8Array): number {
   const { length } = bytes;
   const view = new DataView(bytes.buffer, bytes.byteOffset, length);
   const whole = length - (length % 4);
