@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest';
-import { event } from '../../src/index.ts';
+import { event, TerminalHandlerError } from '../../src/index.ts';
 import { kafka } from '../../src/kafka/index.ts';
 import { isHoldfastError } from '../../src/kernel/error.ts';
 import type { Broker, OutboundMessage } from '../../src/transport/broker.ts';
-import { withAdmin } from '../support/kafka-server.ts';
+import { createTopics, withAdmin } from '../support/kafka-server.ts';
 import { needs } from '../support/needs.ts';
 import { testService } from '../relay/service.ts';
 import { consuming, foreignProducer, message, openBroker, ownTopics } from './kafka-kit.ts';
@@ -242,6 +242,55 @@ describe('a service on Kafka', () => {
     await expect.poll(() => here.column(dead)).toEqual([body.toString('base64')]);
     expect(await here.column(`select payload ->> 'sourceId' from $.delivery`)).toEqual([`kafka:${topic}@0@0`]);
     expect(await here.column(`select error ->> 'code' from $.delivery`)).toEqual(['MESSAGE_UNREADABLE']);
+  });
+});
+
+describe('copies of dead letters on Kafka', () => {
+  test('are made once each, also while one of them cannot be made because its topic is missing [S0.9]', async ({
+    kafka: server,
+    postgres,
+  }) => {
+    const options = await ownTopics(server, 'order', 'order.dlq', 'invoice');
+    const here = await testService(postgres);
+    const paid = event<number>('invoice.paid');
+    const orders = here.another({ transport: kafka(options) });
+    orders.on([placed, paid], 'book', () => {
+      throw new TerminalHandlerError('no such order');
+    });
+    await here.start({ of: orders });
+    await here.inTransaction(async (tx) => {
+      await orders.send(tx, paid, 1);
+      await orders.send(tx, placed, { order: 'a', n: 1 });
+    });
+    const failed = (): readonly unknown[] =>
+      here.events.filter((one) => one.kind === 'transport-failed' && one.during === 'mirror');
+    await expect.poll(() => failed().length).toBeGreaterThan(2);
+    const { stored } = await consuming(openBroker(options), { isDead: true });
+    await expect.poll(() => stored.map(numberIn)).toEqual([1]);
+    expect(stored[0]?.headers).toMatchObject({ 'dlq-message': 'no such order', 'dlq-attempts': '1' });
+    await createTopics(server.url, [`${options.prefix}invoice.dlq`]);
+    await expect.poll(() => here.column(`select count(*)::int from $.delivery where mirrored < cycle`)).toEqual([0]);
+    expect(stored.length).toBe(1);
+  });
+
+  test('of what could not be read are the bytes as they came, where its type belongs [S0.9]', async ({
+    kafka: server,
+    postgres,
+  }) => {
+    const options = await ownTopics(server, 'order', 'order.dlq');
+    const here = await testService(postgres);
+    const orders = here.another({ transport: kafka(options) });
+    orders.on(placed, 'book', () => undefined);
+    await here.start({ of: orders });
+    const bytes = { topic: `${options.prefix}order`, partition: 0, value: Buffer.from([0xff, 0x00, 0x7b]) };
+    const typed = new Map([[Buffer.from('ce_type'), Buffer.from('order.placed')]]);
+    await foreignProducer(server.url).send({ messages: [bytes, { ...bytes, headers: typed }], acks: -1 });
+    await expect.poll(() => here.column(`select count(*)::int from $.delivery where mirrored = cycle`)).toEqual([2]);
+    const { stored } = await consuming(openBroker(options), { isDead: true });
+    await expect.poll(() => stored.length).toBe(1);
+    expect([...(stored[0]?.body ?? [])]).toEqual([0xff, 0x00, 0x7b]);
+    expect(stored[0]?.headers).toMatchObject({ 'dlq-reason': 'MESSAGE_UNREADABLE' });
+    expect(stored[0]?.headers['dlq-source']).toBe(`kafka:${options.prefix}order@0@1`);
   });
 });
 
