@@ -7,7 +7,7 @@ import { committedRecords, nextOffset } from './committed-records.ts';
 import { endClient, type FetchAnswer, type KafkaConsumer, type TopicMetadata } from './kafka-library.ts';
 import { fromRecord } from './kafka-record.ts';
 import { findPositions, type Position } from './positions.ts';
-import { isApiError } from './refusal.ts';
+import { isApiError, topicRefusal } from './refusal.ts';
 import { metadataOf } from './topic-metadata.ts';
 
 /** What a reader works with. */
@@ -190,7 +190,7 @@ export class GroupReader implements Consumption {
       const answer = await within(systemEffects, this.#fetcher.fetch({ node, ...limits, topics: request }));
       return foundIn(node, answer, wanted, topics);
     } catch (error) {
-      if (!isApiError(error, 'OFFSET_OUT_OF_RANGE')) throw error;
+      if (!isApiError(error, 'OFFSET_OUT_OF_RANGE')) throw topicRefusal(error, [...byTopic.keys()].join(', ')) ?? error;
       // What stood there is gone. Reading begins where there is something.
       this.#beginRound();
       return undefined;

@@ -19,6 +19,7 @@ interface KafkaClient {
   metadata(options: {
     topics: string[];
     forceUpdate?: boolean;
+    retries?: number;
   }): Promise<{ readonly topics: ReadonlyMap<string, TopicMetadata> }>;
   readonly connections: Iterable<readonly [string, { readonly socket?: { destroy(): void } | undefined }]>;
   close(force?: boolean): Promise<void>;

@@ -8,7 +8,7 @@ export async function metadataOf(
   topics: readonly string[],
 ): Promise<ReadonlyMap<string, TopicMetadata | HoldfastError>> {
   try {
-    return (await client.metadata({ topics: [...topics] })).topics;
+    return (await client.metadata({ topics: [...topics], retries: 1 })).topics;
   } catch (error) {
     const [topic = ''] = topics;
     const refusal = topicRefusal(error, topic);

@@ -40,6 +40,10 @@ async function settingsOf(folder: string, port: number): Promise<string> {
     'transaction.state.log.replication.factor': 1,
     'transaction.state.log.min.isr': 1,
     'log.segment.bytes': 16_777_216,
+    // Whatever no rule forbids is allowed; a test may forbid something.
+    'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+    'allow.everyone.if.no.acl.found': true,
+    'super.users': 'User:nobody',
   };
   return Object.entries(lines)
     .map(([name, value]) => `${name}=${value}\n`)

@@ -7,6 +7,7 @@ import { event, type Holdfast } from '../../src/index.ts';
 import { kafka, type KafkaOptions } from '../../src/kafka/index.ts';
 import type { InboundMessage } from '../../src/transport/broker.ts';
 import type { PoolClient } from 'pg';
+import { withAdmin } from '../support/kafka-server.ts';
 import { needs } from '../support/needs.ts';
 import { testService, type TestService } from '../relay/service.ts';
 import { consuming, message, openBroker, ownTopics } from './kafka-kit.ts';
@@ -106,6 +107,63 @@ describe('while a Kafka of its own', () => {
     await expect.poll(() => failures(here, 'consume'), { timeout: 25_000 }).toBeGreaterThan(0);
     broker.goOn();
     await expectEffects(here, 200);
+  }, 120_000);
+
+  test('hangs, every call ends: warm and cold ones, and what was started can be stopped [S1.5]', async ({
+    kafkaJars,
+  }) => {
+    const server = await privateKafka(kafkaJars.url);
+    await server.start();
+    await server.createTopics(...TOPICS);
+    const options = { brokers: [server.url] };
+    const [warm, cold] = [openBroker(options), openBroker(options)];
+    const [read, left] = [
+      await consuming(openBroker(options)),
+      await consuming(openBroker(options), { group: 'left' }),
+    ];
+    await warm.publish([message(1)]);
+    await expect.poll(() => [read.stored.length, left.stored.length]).toEqual([1, 1]);
+    await server.hang();
+    const starting = consuming(openBroker(options), { group: 'late' });
+    await Promise.all([
+      expect(warm.publish([message(2)])).rejects.toThrow(),
+      expect(cold.publish([message(3)])).rejects.toThrow(),
+      expect(starting).rejects.toThrow(),
+      left.consumption.stop(),
+      expect.poll(() => read.lost.length, { timeout: 25_000 }).toBe(1),
+    ]);
+    await Promise.all([read.consumption.stop(), left.consumption.stop(), warm.close(), cold.close()]);
+    server.goOn();
+    await expect.poll(() => warm.publish([message(4)]).then(() => 'out', String)).toBe('out');
+    expect([read.lost.length, left.lost.length]).toEqual([1, 0]);
+  }, 120_000);
+
+  test('forbids it a topic, the error names that topic, for who writes and for who reads [S1.5]', async ({
+    kafkaJars,
+  }) => {
+    const server = await privateKafka(kafkaJars.url);
+    await server.start();
+    await server.createTopics('sealed', 'secret', 'order');
+    const rule = { resourceType: 2, resourcePatternType: 3, principal: 'User:ANONYMOUS', host: '*' } as const;
+    const [deny, allow, all, read, write] = [2, 3, 2, 3, 4] as const;
+    await withAdmin(server.url, (admin) =>
+      admin.createAcls({
+        creations: ['sealed', 'secret'].flatMap((resourceName) => [
+          { ...rule, resourceName, operation: all, permissionType: allow },
+          { ...rule, resourceName, operation: resourceName === 'sealed' ? write : read, permissionType: deny },
+        ]),
+      }),
+    );
+    const broker = openBroker({ brokers: [server.url] });
+    const batch = [message(1, { type: 'sealed.up', key: 'a' }), message(2), message(3, { key: 'a' })];
+    const results = await broker.publish(batch);
+    expect(results.map(({ kind }) => kind)).toEqual(['failed', 'published', 'failed']);
+    const [refused] = results;
+    expect(String(refused?.kind === 'failed' && refused.error)).toMatch(/TOPIC_AUTHORIZATION_FAILED .* "sealed"/);
+    const { lost } = await consuming(broker, { types: ['secret.told'] });
+    await expect
+      .poll(() => lost.map(String))
+      .toEqual([expect.stringMatching(/TOPIC_AUTHORIZATION_FAILED .* "secret"/)]);
   }, 120_000);
 });
 
