@@ -46,5 +46,5 @@ function lastOffset({ firstOffset, lastOffsetDelta }: RecordsBatch): bigint {
 /** A control record's key: its version, then 0 for a transaction that was given up. */
 function isAbort({ records }: RecordsBatch): boolean {
   const key = records[0]?.key;
-  return !!key && key.length >= 4 && key.readInt16BE(2) === 0;
+  return !!key && key[2] === 0 && key[3] === 0;
 }

@@ -29,9 +29,9 @@ interface KafkaClient {
 export interface ProducedRecord {
   readonly topic: string;
   readonly partition: number;
-  readonly key: Buffer | undefined;
-  readonly value: Buffer;
-  readonly headers: Map<Buffer, Buffer>;
+  readonly key: Uint8Array | undefined;
+  readonly value: Uint8Array;
+  readonly headers: Map<Uint8Array, Uint8Array>;
 }
 
 export interface KafkaProducer extends KafkaClient {
@@ -46,9 +46,9 @@ export interface RecordsBatch {
   readonly producerId: bigint;
   readonly records: readonly {
     readonly offsetDelta: number;
-    readonly key: Buffer | null;
-    readonly value: Buffer | null;
-    readonly headers: readonly (readonly [Buffer | null, Buffer | null])[];
+    readonly key: Uint8Array | null;
+    readonly value: Uint8Array | null;
+    readonly headers: readonly (readonly [Uint8Array | null, Uint8Array | null])[];
   }[];
 }
 

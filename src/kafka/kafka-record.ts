@@ -7,9 +7,9 @@ const ESCAPE = 'h_';
 
 /** A message as Kafka carries it, before its topic and partition are known. */
 export interface OutboundRecord {
-  readonly key: Buffer | undefined;
-  readonly value: Buffer;
-  readonly headers: Map<Buffer, Buffer>;
+  readonly key: Uint8Array | undefined;
+  readonly value: Uint8Array;
+  readonly headers: Map<Uint8Array, Uint8Array>;
 }
 
 /** A record as it is found. A value of null is a tombstone. */
@@ -21,7 +21,7 @@ export interface InboundRecord {
 
 /** CloudEvents' binding for Kafka, in binary mode: attributes as headers `ce_…`, the content type as `content-type`, the body as it is. */
 export function toRecord({ key, attributes, headers, body }: WireMessage): OutboundRecord {
-  const written = new Map<Buffer, Buffer>();
+  const written = new Map<Uint8Array, Uint8Array>();
   const write = (name: string, value: string): void => void written.set(Buffer.from(name), Buffer.from(value));
   for (const [name, value] of Object.entries(headers)) write(isReserved(name) ? ESCAPE + name : name, value);
   for (const [name, value] of Object.entries(attributes))
