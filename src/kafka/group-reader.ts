@@ -1,10 +1,10 @@
+import type { Effects } from '../kernel/effects.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import { createSleep } from '../kernel/sleep.ts';
-import { systemEffects } from '../system/effects.ts';
 import type { ConsumeRequest, Consumption, InboundMessage } from '../transport/broker.ts';
 import { within } from '../transport/within.ts';
 import { committedRecords, nextOffset } from './committed-records.ts';
-import { endClient, type FetchAnswer, type KafkaConsumer, type TopicMetadata } from './kafka-library.ts';
+import { endClient, type FetchAnswer, type KafkaConsumer, SESSION_MS, type TopicMetadata } from './kafka-library.ts';
 import { fromRecord } from './kafka-record.ts';
 import { findPositions, type Position } from './positions.ts';
 import { isApiError, topicRefusal } from './refusal.ts';
@@ -14,6 +14,7 @@ import { metadataOf } from './topic-metadata.ts';
 export interface GroupReaderOptions {
   readonly request: ConsumeRequest;
   readonly topics: readonly string[];
+  readonly effects: Effects;
 }
 
 const AT_ONCE = 500;
@@ -22,6 +23,8 @@ const MAX_BYTES = 8_388_608;
 const MAX_BYTES_OF_PARTITION = 1_048_576;
 const CLOSE_MS = 3_000;
 const REST_MS = 5_000;
+/** Twice as long as it takes to be taken for dead, because joining again may last that long. */
+const SILENCE_MS = 2 * SESSION_MS;
 
 interface Found {
   readonly topic: string;
@@ -51,6 +54,8 @@ export class GroupReader implements Consumption {
   #changed = Promise.withResolvers<void>();
   /** Counts how often partitions were given out. */
   #round = 0;
+  /** When the group last heard of it. */
+  #aliveAtMs = 0;
   #partitionCounts = new Map<string, number>();
   #running: Promise<void> | undefined;
 
@@ -70,6 +75,7 @@ export class GroupReader implements Consumption {
     this.#member.on('error', (error) => this.#lose(error));
     this.#fetcher.on('error', (error) => this.#lose(error));
     this.#member.on('consumer:group:join', () => this.#beginRound());
+    this.#member.on('consumer:heartbeat:end', () => this.#noteAlive());
     for (const topic of topics) {
       this.#member.topics.track(topic);
       this.#fetcher.topics.track(topic);
@@ -92,7 +98,7 @@ export class GroupReader implements Consumption {
   }
 
   async #end(): Promise<void> {
-    const closed = (closing: Promise<void>): Promise<void> => within(systemEffects, closing, CLOSE_MS);
+    const closed = (closing: Promise<void>): Promise<void> => within(this.#options.effects, closing, CLOSE_MS);
     await Promise.all([endClient(this.#member, closed), endClient(this.#fetcher, closed)]);
   }
 
@@ -114,9 +120,14 @@ export class GroupReader implements Consumption {
   }
 
   #beginRound(): void {
+    this.#noteAlive();
     this.#round += 1;
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
+  }
+
+  #noteAlive(): void {
+    this.#aliveAtMs = this.#options.effects.now().wallMs;
   }
 
   #isOver(round: number): boolean {
@@ -126,7 +137,7 @@ export class GroupReader implements Consumption {
   /** Reads until partitions are given out anew, or it stops. */
   async #readRound(round: number): Promise<void> {
     const over = Promise.race([this.#changed.promise, this.#halted.promise]);
-    const positions = await within(systemEffects, findPositions(this.#member, this.#fetcher));
+    const positions = await within(this.#options.effects, findPositions(this.#member, this.#fetcher));
     const fetching = new Map<number, Promise<Fetched | undefined>>();
     while (!this.#isOver(round)) {
       await this.#fetchAll(positions, fetching);
@@ -148,7 +159,7 @@ export class GroupReader implements Consumption {
   async #rest(over: Promise<void>): Promise<undefined> {
     const rested = new AbortController();
     void over.then(() => rested.abort());
-    await createSleep(systemEffects)(REST_MS, rested.signal).catch(() => undefined);
+    await createSleep(this.#options.effects)(REST_MS, rested.signal).catch(() => undefined);
     return undefined;
   }
 
@@ -157,7 +168,10 @@ export class GroupReader implements Consumption {
     positions: ReadonlyMap<string, Position>,
     fetching: Map<number, Promise<Fetched | undefined>>,
   ): Promise<void> {
-    const { topics } = await within(systemEffects, this.#fetcher.metadata({ topics: [...this.#options.topics] }));
+    const { topics } = await within(
+      this.#options.effects,
+      this.#fetcher.metadata({ topics: [...this.#options.topics] }),
+    );
     const byNode = new Map<number, Position[]>();
     for (const position of positions.values()) {
       const node = topics.get(position.topic)?.partitions[position.partition]?.leader ?? -1;
@@ -187,7 +201,7 @@ export class GroupReader implements Consumption {
     }));
     const limits = { maxWaitTime: WAIT_MS, minBytes: 1, maxBytes: MAX_BYTES, isolationLevel: 1 } as const;
     try {
-      const answer = await within(systemEffects, this.#fetcher.fetch({ node, ...limits, topics: request }));
+      const answer = await within(this.#options.effects, this.#fetcher.fetch({ node, ...limits, topics: request }));
       return foundIn(node, answer, wanted, topics);
     } catch (error) {
       if (!isApiError(error, 'OFFSET_OUT_OF_RANGE')) throw topicRefusal(error, [...byTopic.keys()].join(', ')) ?? error;
@@ -212,6 +226,10 @@ export class GroupReader implements Consumption {
   }
 
   async #commit(stored: readonly Position[]): Promise<void> {
+    // A process that stood still was taken for dead, and others have read on. The client would join again and set the group back to
+    // where this one stood: after days, to messages whose ids are forgotten. So it begins anew.
+    const silentMs = this.#options.effects.now().wallMs - this.#aliveAtMs;
+    if (silentMs > SILENCE_MS) throw new HoldfastError('BROKER_TIMEOUT', { timeoutMs: SILENCE_MS });
     // Within a partition they are in order: the last one counts.
     const byPartition = new Map(stored.map((one) => [`${one.topic}/${one.partition}`, one]));
     const offsets = [...byPartition.values()].map(({ topic, partition, next }) => ({
@@ -220,7 +238,7 @@ export class GroupReader implements Consumption {
       offset: next,
       leaderEpoch: -1 as const,
     }));
-    await within(systemEffects, this.#member.commit({ offsets }));
+    await within(this.#options.effects, this.#member.commit({ offsets }));
   }
 
   async #countPartitions(): Promise<void> {
@@ -233,7 +251,10 @@ export class GroupReader implements Consumption {
   }
 
   async #hasMorePartitions(): Promise<boolean> {
-    const { topics } = await within(systemEffects, this.#fetcher.metadata({ topics: [...this.#options.topics] }));
+    const { topics } = await within(
+      this.#options.effects,
+      this.#fetcher.metadata({ topics: [...this.#options.topics] }),
+    );
     return [...topics].some(
       ([topic, { partitionsCount }]) => partitionsCount > (this.#partitionCounts.get(topic) ?? 0),
     );
@@ -241,9 +262,12 @@ export class GroupReader implements Consumption {
 
   /** Partitions were added to a topic: the group gives them out when its leader joins again. */
   async #joinAgain(): Promise<void> {
-    await within(systemEffects, this.#countPartitions());
-    await within(systemEffects, this.#member.metadata({ topics: [...this.#options.topics], forceUpdate: true }));
-    await within(systemEffects, this.#member.joinGroup({}));
+    await within(this.#options.effects, this.#countPartitions());
+    await within(
+      this.#options.effects,
+      this.#member.metadata({ topics: [...this.#options.topics], forceUpdate: true }),
+    );
+    await within(this.#options.effects, this.#member.joinGroup({}));
   }
 }
 

@@ -1,3 +1,5 @@
+import { shareOut } from './share-out.ts';
+
 /**
  * The client library, as `import * as library from '@platformatic/kafka'` gives it. Handed in where an application has its own
  * copy of it; otherwise it is imported when it is first needed.
@@ -107,7 +109,7 @@ export interface KafkaConsumer extends KafkaClient {
     partitions: Record<string, number[]>;
     timestamp: bigint;
   }): Promise<ReadonlyMap<string, readonly (bigint | undefined)[]>>;
-  on(event: 'consumer:group:join' | 'consumer:group:rebalance' | 'error', listener: (of: unknown) => void): unknown;
+  on(event: 'consumer:group:join' | 'consumer:heartbeat:end' | 'error', listener: (of: unknown) => void): unknown;
 }
 
 /** Ways to make clients. */
@@ -119,7 +121,7 @@ export interface KafkaClients {
 // Each request. Joining a group may take as long as one that is gone is waited for.
 const REQUEST_MS = 12_000;
 /** How long a consumer that is silent keeps its partitions. */
-const SESSION_MS = 10_000;
+export const SESSION_MS: number = 10_000;
 const HEARTBEAT_MS = 1_000;
 // For what passes in a moment: a leader that is elected, a coordinator that is loading. What lasts is tried again by whoever asked.
 const RETRIES = 4;
@@ -137,10 +139,18 @@ export function kafkaClients(settings: object, given: KafkaLibrary | undefined):
     consumer: async (groupId) => {
       const { Consumer } = await library();
       const group = { sessionTimeout: SESSION_MS, rebalanceTimeout: SESSION_MS, heartbeatInterval: HEARTBEAT_MS };
-      return new Consumer({ ...shared, groupId, autocommit: false, ...group });
+      const partitionAssigner: Assigner = (_own, members, _topics, { topics }) => shareOut(members, topics);
+      return new Consumer({ ...shared, groupId, autocommit: false, ...group, partitionAssigner });
     },
   };
 }
+
+type Assigner = (
+  own: string,
+  members: Parameters<typeof shareOut>[0],
+  topics: unknown,
+  metadata: { readonly topics: Parameters<typeof shareOut>[1] },
+) => ReturnType<typeof shareOut>;
 
 interface Made {
   readonly Producer: new (options: object) => KafkaProducer;

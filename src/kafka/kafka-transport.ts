@@ -134,7 +134,7 @@ class KafkaBroker implements Broker {
     const topics = [...new Set(request.types.map((type) => topicOf(type, request.isDead)))];
     const group = `${prefix}${request.group}${request.isDead ? '.dlq' : ''}`;
     const [member, fetcher] = [await clients.consumer(group), await clients.consumer(group)];
-    const reader = new GroupReader(member, fetcher, { request, topics });
+    const reader = new GroupReader(member, fetcher, { request, topics, effects: systemEffects });
     try {
       await within(systemEffects, reader.start());
     } catch (error) {

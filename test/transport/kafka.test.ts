@@ -141,6 +141,23 @@ describe('reading from Kafka', () => {
     await expect.poll(() => stored.map(numberIn)).toEqual([3]);
   });
 
+  test('while versions of a service take different topics, each is read by those who take it [S1.5]', async ({
+    kafka: server,
+  }) => {
+    const options = await ownTopics(server, 'order', 'invoice');
+    const [order, invoice] = ['order.placed', 'invoice.paid'];
+    const old = await consuming(openBroker(options), { types: [order] });
+    const fresh = await consuming(openBroker(options), { types: [order, invoice] });
+    const broker = openBroker(options);
+    const send = (n: number): OutboundMessage[] => [order, invoice].map((type) => message(n, { type }));
+    await broker.publish(range(12).flatMap(send));
+    const typesAt = ({ stored }: typeof old): readonly unknown[] =>
+      [...new Set(stored.map(({ attributes }) => attributes['type']))].toSorted();
+    await expect.poll(() => old.stored.length + fresh.stored.length).toBeGreaterThanOrEqual(24);
+    expect([typesAt(old), typesAt(fresh)]).toEqual([[order], expect.arrayContaining([invoice])]);
+    expect([...old.lost, ...fresh.lost]).toEqual([]);
+  });
+
   test('partitions that are added to a topic are read too [S1.5]', async ({ kafka: server }) => {
     const options = await ownTopics(server, 'order');
     const broker = openBroker(options);
