@@ -5,9 +5,8 @@ import type { RecordsBatch } from './kafka-library.ts';
 const [TRANSACTIONAL, CONTROL] = [16, 32];
 
 function batch(firstOffset: number, count: number, producer: number, attributes: number, key?: Buffer): RecordsBatch {
-  const records = Array.from({ length: count }, (_, offsetDelta) => ({
-    ...{ offsetDelta, key: key ?? null, value: null, headers: [] },
-  }));
+  const empty = { key: key ?? null, value: null, headers: [] };
+  const records = Array.from({ length: count }, (_, offsetDelta) => ({ offsetDelta, ...empty }));
   const of = { firstOffset: BigInt(firstOffset), lastOffsetDelta: count - 1, producerId: BigInt(producer) };
   return { ...of, attributes, records };
 }

@@ -63,7 +63,7 @@ export interface FetchedPartition {
   readonly records?: readonly RecordsBatch[] | null | undefined;
 }
 
-export interface FetchRequest {
+interface FetchRequest {
   node: number;
   maxWaitTime: number;
   minBytes: number;
@@ -139,18 +139,20 @@ export function kafkaClients(settings: object, given: KafkaLibrary | undefined):
     consumer: async (groupId) => {
       const { Consumer } = await library();
       const group = { sessionTimeout: SESSION_MS, rebalanceTimeout: SESSION_MS, heartbeatInterval: HEARTBEAT_MS };
-      const partitionAssigner: Assigner = (_own, members, _topics, { topics }) => shareOut(members, topics);
       return new Consumer({ ...shared, groupId, autocommit: false, ...group, partitionAssigner });
     },
   };
 }
 
-type Assigner = (
-  own: string,
+/** As the client calls it. */
+function partitionAssigner(
+  _own: string,
   members: Parameters<typeof shareOut>[0],
-  topics: unknown,
-  metadata: { readonly topics: Parameters<typeof shareOut>[1] },
-) => ReturnType<typeof shareOut>;
+  _topics: unknown,
+  { topics }: { readonly topics: Parameters<typeof shareOut>[1] },
+): ReturnType<typeof shareOut> {
+  return shareOut(members, topics);
+}
 
 interface Made {
   readonly Producer: new (options: object) => KafkaProducer;

@@ -43,10 +43,7 @@ export interface KafkaOptions {
 
 const MAX_BATCH_BYTES = 900_000;
 const CLOSE_MS = 3_000;
-const FIELDS = [
-  ...['brokers', 'clientId', 'tls', 'sasl', 'clientOptions', 'client'],
-  ...['name', 'topic', 'prefix', 'maxBatchBytes', 'decode'],
-];
+const FIELDS = 'brokers clientId tls sasl clientOptions client name topic prefix maxBatchBytes decode'.split(' ');
 
 /**
  * Kafka, through `@platformatic/kafka`. The order of a key is that of its partition; each partition is read by one consumer of a

@@ -37,11 +37,12 @@ interface Nested {
 }
 
 /** All errors in an error, the outer ones first. */
-export function* errorsIn(error: unknown): Generator<Nested> {
+function* errorsIn(error: unknown): Generator<Nested> {
   if (typeof error !== 'object' || error === null) return;
-  yield error as Nested;
-  for (const inner of (error as Nested).errors ?? []) yield* errorsIn(inner);
-  yield* errorsIn((error as Nested).cause);
+  const { errors = [], cause }: Nested = error;
+  yield error;
+  for (const inner of errors) yield* errorsIn(inner);
+  yield* errorsIn(cause);
 }
 
 /** True if an error in it has one of these names of Kafka's protocol. */

@@ -1,4 +1,4 @@
-import { HoldfastError } from '../kernel/error.ts';
+import type { HoldfastError } from '../kernel/error.ts';
 import type { KafkaProducer, TopicMetadata } from './kafka-library.ts';
 import { topicRefusal } from './refusal.ts';
 
@@ -17,5 +17,7 @@ export async function metadataOf(
   }
   // The answer names one of them at most.
   const each = await Promise.all(topics.map((topic) => metadataOf(client, [topic])));
-  return new Map(each.flatMap((one) => [...one]));
+  const all = new Map<string, TopicMetadata | HoldfastError>();
+  for (const one of each) for (const [topic, known] of one) all.set(topic, known);
+  return all;
 }

@@ -124,14 +124,15 @@ describe('while a Kafka of its own', () => {
     await warm.publish([message(1)]);
     await expect.poll(() => [read.stored.length, left.stored.length]).toEqual([1, 1]);
     await server.hang();
+    const silent = /did not answer within|timed out|failed/;
     const starting = consuming(openBroker(options), { group: 'late' });
     await Promise.all([
-      expect(warm.publish([message(2)])).rejects.toThrow(),
-      expect(cold.publish([message(3)])).rejects.toThrow(),
-      expect(starting).rejects.toThrow(),
+      expect(warm.publish([message(2)])).rejects.toThrow(silent),
+      expect(cold.publish([message(3)])).rejects.toThrow(silent),
+      expect(starting).rejects.toThrow(silent),
       left.consumption.stop(),
-      expect.poll(() => read.lost.length, { timeout: 25_000 }).toBe(1),
     ]);
+    await expect.poll(() => read.lost.length, { timeout: 15_000 }).toBe(1);
     await Promise.all([read.consumption.stop(), left.consumption.stop(), warm.close(), cold.close()]);
     server.goOn();
     await expect.poll(() => warm.publish([message(4)]).then(() => 'out', String)).toBe('out');

@@ -30,12 +30,7 @@ describe('publishing to Kafka', () => {
     expect(await outcomes(broker, batch)).toEqual(['published', 'KAFKA_TOPIC_REFUSED', 'published']);
     const [, refused] = await broker.publish(batch);
     expect(String(refused?.kind === 'failed' && refused.error)).toContain(`"${options.prefix}nowhere"`);
-    const missing = broker.consume({
-      ...{ group: 'mail', types: ['nowhere.to'], isDead: false },
-      onBatch: async () => undefined,
-      onLost: () => undefined,
-    });
-    await expect(missing).rejects.toThrow(`"${options.prefix}nowhere"`);
+    await expect(consuming(broker, { types: ['nowhere.to'] })).rejects.toThrow(`"${options.prefix}nowhere"`);
   });
 
   test('what follows a refused message in its key is held back, in the same and in another topic [S1.5]', async ({
@@ -53,12 +48,11 @@ describe('publishing to Kafka', () => {
       message(6, { key: 'a' }),
       message(7),
     ];
-    const tooLarge = 'KAFKA_MESSAGE_TOO_LARGE';
-    expect(await outcomes(broker, batch)).toEqual([
-      ...['published', 'published', tooLarge, tooLarge, 'published', tooLarge, 'published', 'published'],
-    ]);
+    const tooLarge = [2, 3, 5];
+    const expected = range(8).map((n) => (tooLarge.includes(n) ? 'KAFKA_MESSAGE_TOO_LARGE' : 'published'));
+    expect(await outcomes(broker, batch)).toEqual(expected);
     const { stored } = await consuming(broker, { types: ['order.placed', 'invoice.paid'] });
-    await expect.poll(() => stored.map(numberIn).toSorted()).toEqual([0, 1, 4, 6, 7]);
+    await expect.poll(() => stored.map(numberIn).toSorted((a, b) => a - b)).toEqual([0, 1, 4, 6, 7]);
   });
 
   test('a batch that is larger than the topic takes is cut; only a message that is too large by itself is refused [S1.5]', async ({
@@ -151,8 +145,9 @@ describe('reading from Kafka', () => {
     const broker = openBroker(options);
     const send = (n: number): OutboundMessage[] => [order, invoice].map((type) => message(n, { type }));
     await broker.publish(range(12).flatMap(send));
-    const typesAt = ({ stored }: typeof old): readonly unknown[] =>
-      [...new Set(stored.map(({ attributes }) => attributes['type']))].toSorted();
+    const typesAt = ({ stored }: typeof old): readonly unknown[] => [
+      ...new Set(stored.map(({ attributes }) => attributes['type'])),
+    ];
     await expect.poll(() => old.stored.length + fresh.stored.length).toBeGreaterThanOrEqual(24);
     expect([typesAt(old), typesAt(fresh)]).toEqual([[order], expect.arrayContaining([invoice])]);
     expect([...old.lost, ...fresh.lost]).toEqual([]);
