@@ -20,7 +20,8 @@ const KEYS = 10;
 const range = (count: number): readonly number[] => Array.from({ length: count }, (_, n) => n);
 
 /** A service whose effects are rows, in the order in which they were made, with nothing that forbids a second one. */
-function orderService(here: TestService, url: string): Holdfast<PoolClient> {
+async function orderService(here: TestService, url: string): Promise<Holdfast<PoolClient>> {
+  await here.column(`alter table $.effect add column made bigserial`);
   const orders = here.another({ transport: kafka({ brokers: [url] }) });
   const insert = `insert into "${here.schema}".effect (id, n) values ($1, $2)`;
   orders.project(placed, 'book', async ({ order, n }, tx) => void (await tx.query(insert, [order, n])));
@@ -37,7 +38,7 @@ async function send(here: TestService, orders: Holdfast<PoolClient>, numbers: re
 async function expectEffects(here: TestService, count: number): Promise<void> {
   await expect.poll(() => here.column(`select count(*)::int from $.effect`)).toEqual([count]);
   for (const key of range(KEYS)) {
-    const made = await here.column(`select n from $.effect where id = 'k${key}' order by ctid`);
+    const made = await here.column(`select n from $.effect where id = 'k${key}' order by made`);
     expect(made).toEqual(range(count).filter((n) => n % KEYS === key));
   }
 }
@@ -55,7 +56,7 @@ describe('while a Kafka of its own', () => {
   }) => {
     const broker = await privateKafka(kafkaJars.url);
     const here = await testService(postgres);
-    const orders = orderService(here, broker.url);
+    const orders = await orderService(here, broker.url);
     await here.start({ of: orders });
     await send(here, orders, range(30));
     await expect.poll(() => failures(here, 'publish')).toBeGreaterThan(2);
@@ -74,7 +75,7 @@ describe('while a Kafka of its own', () => {
     await broker.start();
     await broker.createTopics(...TOPICS);
     const here = await testService(postgres);
-    const orders = orderService(here, broker.url);
+    const orders = await orderService(here, broker.url);
     await here.start({ of: orders });
     await send(here, orders, range(200));
     await expect.poll(() => here.column(`select count(*) > 0 from $.effect`)).toEqual([true]);
@@ -97,7 +98,7 @@ describe('while a Kafka of its own', () => {
     await broker.start();
     await broker.createTopics(...TOPICS);
     const here = await testService(postgres);
-    const orders = orderService(here, broker.url);
+    const orders = await orderService(here, broker.url);
     await here.start({ of: orders });
     await send(here, orders, range(100));
     await expect.poll(() => here.column(`select count(*)::int from $.effect`)).toEqual([100]);
