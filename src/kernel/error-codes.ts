@@ -73,6 +73,8 @@ export interface ErrorDetails {
   JOB_BODY_PARSED: Record<string, never>;
   JOB_NOT_PUBLISHED: { status: number };
   JOB_PUBLISH_TIMEOUT: { timeoutMs: number };
+  KAFKA_MESSAGE_TOO_LARGE: { topic: string };
+  KAFKA_TOPIC_REFUSED: { topic: string; answer: string };
   KEYS_HELD: { waitedMs: number };
   LLM_CONTENT_REFUSED: { finishReason: string };
   LLM_ERROR_IN_ANSWER: { code?: string; type?: string };
@@ -237,6 +239,10 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `the sender of jobs answered ${d.status} and did not take the job; see that the token and the address are right, then send it again`,
   JOB_PUBLISH_TIMEOUT: (d) =>
     `the sender of jobs did not answer within ${d.timeoutMs} ms and may have taken the job or not; publish it again, it is one job by its deduplication id`,
+  KAFKA_MESSAGE_TOO_LARGE: (d) =>
+    `the message is larger than the topic "${d.topic}" of Kafka takes; make it smaller, or raise max.message.bytes of the topic`,
+  KAFKA_TOPIC_REFUSED: (d) =>
+    `Kafka says ${d.answer} to the topic "${d.topic}"; create the topic, or give this service the right to use it; it is tried again`,
   KEYS_HELD: (d) =>
     `keys were held by another consumer for ${d.waitedMs} ms; the messages come again, raise waitMs if storing takes that long`,
   LLM_CONTENT_REFUSED: (d) =>

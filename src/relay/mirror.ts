@@ -10,8 +10,15 @@ export interface MirrorOptions {
   readonly handlers: ReadonlySet<string>;
   /** What the copies are told under when they fail. */
   readonly transport: string;
-  /** Resolves when all of them are there. */
-  readonly copy: (letters: readonly DeadLetter[]) => Promise<void>;
+  readonly copy: (letters: readonly DeadLetter[]) => Promise<Copied>;
+}
+
+/** What became of copies. */
+export interface Copied {
+  /** Those that need no further copy. */
+  readonly done: readonly DeadLetter[];
+  /** Why there is none of one of the others. */
+  readonly error?: unknown;
 }
 
 const AT_ONCE = 100;
@@ -83,8 +90,10 @@ export class Mirror<Tx> {
     if (units.length === 0) return 0;
     const letters = await this.#session.unmirrored(units, AT_ONCE);
     if (letters.length === 0) return 0;
-    await this.#options.copy(letters);
-    await this.#session.mirrored(letters.map(({ delivery }) => delivery));
+    const { done, error } = await this.#options.copy(letters);
+    // Before the others are tried again: or every try would copy these once more.
+    if (done.length > 0) await this.#session.mirrored(done.map(({ delivery }) => delivery));
+    if (done.length < letters.length) throw error;
     return letters.length;
   }
 }

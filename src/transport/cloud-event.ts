@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { HoldfastError } from '../kernel/error.ts';
 import type { ForeignMessage } from '../outbox/outbox-store.ts';
 import type { OutboundItem } from '../relay/handler.ts';
-import type { DeadLetter } from '../relay/relay-store.ts';
+import type { DeadLetter, Delivery } from '../relay/relay-store.ts';
 import type { Decode, InboundMessage, OutboundMessage } from './broker.ts';
+import { inboundOf, type KeptMessage } from './kept-message.ts';
 
 const JSON_TYPE = 'application/json';
 const STRUCTURED = 'application/cloudevents';
@@ -62,10 +63,14 @@ export function toWire({ delivery, payload, sequence }: OutboundItem): OutboundM
 /** The header of a copy that says whose dead letter it is. */
 export const DEAD_SERVICE = 'dlq-service';
 
-/** The copy of a dead letter: the message as it was, with the reason in headers that other tools can read. */
-export function toDeadWire({ delivery, error, failedAtMs }: DeadLetter, service: string): OutboundMessage {
-  const signal = new AbortController().signal;
-  const wire = toWire({ delivery, payload: delivery.payload ?? 'null', sequence: String(delivery.cycle), signal });
+/**
+ * The copy of a dead letter: the message as it was, with the reason in headers that other tools can read. Nothing for one that could
+ * not be read and has no type, because nobody can tell where it belongs, and for one that came from there.
+ */
+export function toDeadWire({ delivery, error, failedAtMs }: DeadLetter, service: string): OutboundMessage | undefined {
+  if (delivery.type === 'holdfast.imported') return undefined;
+  const wire = delivery.type === 'holdfast.unreadable' ? asItCame(delivery) : asItIs(delivery);
+  if (!wire) return undefined;
   const reason = {
     'dlq-reason': error.code ?? error.name,
     'dlq-message': error.message,
@@ -75,6 +80,19 @@ export function toDeadWire({ delivery, error, failedAtMs }: DeadLetter, service:
     [DEAD_SERVICE]: service,
   };
   return { ...wire, isDead: true, headers: { ...wire.headers, ...reason } };
+}
+
+function asItIs(delivery: Delivery): OutboundMessage {
+  const signal = new AbortController().signal;
+  return toWire({ delivery, payload: delivery.payload ?? 'null', sequence: String(delivery.cycle), signal });
+}
+
+function asItCame({ payload }: Delivery): OutboundMessage | undefined {
+  const { sourceId, ...wire } = inboundOf(JSON.parse(payload ?? '') as KeptMessage);
+  const { type } = wire.attributes;
+  return type === undefined
+    ? undefined
+    : { ...wire, type, isDead: true, headers: { ...wire.headers, 'dlq-source': sourceId } };
 }
 
 /** Who reads, and how. */

@@ -35,10 +35,17 @@ export function transportOf(broker: Broker): Transport {
       },
     }),
     copyDead: async ({ effects, service }, letters) => {
-      const copies = letters.map((letter) => toDeadWire(letter, service));
-      const results = await within(effects, broker.publish(copies));
-      const failed = results.find((result) => result.kind === 'failed');
-      if (failed?.kind === 'failed') throw failed.error;
+      const copies = letters.map((letter) => ({ letter, wire: toDeadWire(letter, service) }));
+      const sent = copies.flatMap(({ letter, wire }) => (wire ? [{ letter, wire }] : []));
+      const results = sent.length > 0 ? await within(effects, broker.publish(sent.map(({ wire }) => wire))) : [];
+      const errors = new Map(
+        sent.flatMap(({ letter }, place) => {
+          const result = results[place];
+          return result?.kind === 'failed' ? [[letter, result.error] as const] : [];
+        }),
+      );
+      const [error] = errors.values();
+      return { done: letters.filter((letter) => !errors.has(letter)), error };
     },
     receive: (host, { isDead }) => new Consumer({ ...host, broker, classifier, takenAs: takenAs(host), isDead }),
     close: () => broker.close(),

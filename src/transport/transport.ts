@@ -1,6 +1,7 @@
 import type { Effects } from '../kernel/effects.ts';
 import type { ForeignMessage, SendResult } from '../outbox/outbox-store.ts';
 import type { HandlerDefinition } from '../relay/handler.ts';
+import type { Copied } from '../relay/mirror.ts';
 import type { RelayObserver } from '../relay/relay-event.ts';
 import type { DeadLetter } from '../relay/relay-store.ts';
 
@@ -36,8 +37,8 @@ export interface Transport {
   readonly name: string;
   /** `to-<name>` publishes; `from-<name>` keeps what came in and could not be read, and where it runs, messages are taken in. */
   handlers<Tx>(host: TransportHost): { readonly to: TransportHandler<Tx>; readonly from: TransportHandler<Tx> };
-  /** Makes copies of dead letters where the broker's own tools look for them. Rejects when that cannot be told. */
-  copyDead(host: TransportHost, letters: readonly DeadLetter[]): Promise<void>;
+  /** Makes copies of dead letters where the broker's own tools look for them. Rejects when it cannot be told of which there is one. */
+  copyDead(host: TransportHost, letters: readonly DeadLetter[]): Promise<Copied>;
   /** Begins to take in messages of the types of the host; `isDead`: those that the broker keeps as dead letters. */
   receive(host: TransportHost, which: { readonly isDead: boolean }): Receiving;
   /** Cuts the connections it publishes by. */

@@ -5,13 +5,10 @@ import { HoldfastError } from '../kernel/error.ts';
 const ANSWER_LIMIT_MS = 10_000;
 
 /** What `work` gives, or `BROKER_TIMEOUT` once the time is up. Leaves no timer. */
-export async function within<T>(effects: Effects, work: Promise<T>): Promise<T> {
+export async function within<T>(effects: Effects, work: Promise<T>, timeoutMs: number = ANSWER_LIMIT_MS): Promise<T> {
   let timer: unknown;
   const late = new Promise<never>((_, reject) => {
-    timer = effects.setTimer(
-      () => reject(new HoldfastError('BROKER_TIMEOUT', { timeoutMs: ANSWER_LIMIT_MS })),
-      ANSWER_LIMIT_MS,
-    );
+    timer = effects.setTimer(() => reject(new HoldfastError('BROKER_TIMEOUT', { timeoutMs })), timeoutMs);
   });
   try {
     return await Promise.race([work, late]);

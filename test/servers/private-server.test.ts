@@ -85,7 +85,7 @@ describe('looking for a server', () => {
       compose: { service: 'echo', portVariable: 'HOLDFAST_ECHO_PORT', url: echoUrl },
       own: {
         findProgram: () => 'node',
-        debianPackage: 'no-such-package',
+        install: 'no-such-package',
         plan: (_program, _folder, port) => ({ server: listener(port) }),
         url: echoUrl,
       },

@@ -9,7 +9,7 @@ export function directionsIn(architecture: string): Directions {
   const rows = [...architecture.matchAll(/^\| `src\/([\w-]+)` \|.*\| ([^|]*) \|$/gm)];
   const rules = rows.map(([, folder = '', cell = '']) => [
     folder,
-    [...cell.matchAll(/`([\w-]+)`/g)].map((name) => name[1] ?? ''),
+    [...cell.matchAll(/`([@\w/-]+)`/g)].map((name) => name[1] ?? ''),
   ]);
   return {
     ...(Object.fromEntries(rules) as Directions),

@@ -22,16 +22,17 @@ export interface ServerSearch {
   readonly probe: (url: string) => Promise<void>;
   /** The service of that name in compose.yaml publishes the port named in `portVariable`. */
   readonly compose: { readonly service: string; readonly portVariable: string; readonly url: (port: number) => string };
-  /** An instance of our own, from a program on this machine; on Debian the package that brings it can be installed. */
+  /** An instance of our own, from a program on this machine or one that can be brought there. */
   readonly own: {
     readonly findProgram: () => string | undefined;
-    readonly debianPackage: string;
-    readonly plan: (program: string, folder: string, port: number) => OwnPlan | Promise<OwnPlan>;
+    /** The package of Debian that brings the program, or what else does. */
+    readonly install: string | ((run: TestRun) => Promise<void>);
+    readonly plan: (program: string, folder: string, port: number) => Plan | Promise<Plan>;
     readonly url: (port: number) => string;
   };
 }
 
-type OwnPlan = Omit<PrivateServer, 'name' | 'folder' | 'probe'>;
+type Plan = Omit<PrivateServer, 'name' | 'folder' | 'probe'>;
 
 /** Answers the URL of a server that can be used, starting one of our own if need be. */
 export async function findServer(run: TestRun, search: ServerSearch): Promise<string> {
@@ -77,10 +78,14 @@ async function startOwn(run: TestRun, { name, own, probe }: ServerSearch): Promi
 }
 
 async function installed(run: TestRun, own: ServerSearch['own']): Promise<string> {
-  await installDebianPackage(run, own.debianPackage);
+  const { install } = own;
+  if (typeof install === 'string') await installDebianPackage(run, install);
+  else await install(run);
   const program = own.findProgram();
   if (program === undefined)
-    throw new Error(`the package ${own.debianPackage} was installed but its program is not there`);
+    throw new Error(
+      `${typeof install === 'string' ? `the package ${install}` : 'it'} was installed but its program is not there`,
+    );
   return program;
 }
 

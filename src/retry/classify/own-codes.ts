@@ -53,6 +53,8 @@ export const OWN_CODES: Readonly<Record<ErrorCode, Rule>> = {
   JOB_BODY_PARSED: { kind: 'invalid', verdict: 'fail' },
   JOB_NOT_PUBLISHED: { kind: 'http' },
   JOB_PUBLISH_TIMEOUT: { kind: 'timeout', verdict: 'retry' },
+  KAFKA_MESSAGE_TOO_LARGE: { kind: 'invalid', verdict: 'fail' },
+  KAFKA_TOPIC_REFUSED: { kind: 'broker', verdict: 'retry' },
   KEYS_HELD: { kind: 'conflict', verdict: 'retry' },
   LLM_CONTENT_REFUSED: { kind: 'invalid', verdict: 'fail' },
   LLM_ERROR_IN_ANSWER: { kind: 'http' },

@@ -1,6 +1,8 @@
 import type { Service } from '../service.ts';
 import { chromium } from './chromium.ts';
 import { embeddedPostgres } from './embedded-postgres.ts';
+import { kafka } from './kafka.ts';
+import { kafkaJars } from './kafka-jars.ts';
 import { pgbouncer } from './pgbouncer.ts';
 import { postgres } from './postgres.ts';
 import { rabbitmq } from './rabbitmq.ts';
@@ -12,6 +14,8 @@ import { redisServer } from './redis-server.ts';
 export const SERVICES = {
   chromium,
   embeddedPostgres,
+  kafka,
+  kafkaJars,
   pgbouncer,
   postgres,
   rabbitmq,

@@ -20,7 +20,7 @@ export const postgres: Service = {
       compose: { service: 'postgres', portVariable: 'HOLDFAST_POSTGRES_PORT', url: localPostgres },
       own: {
         findProgram: findInitdb,
-        debianPackage: 'postgresql',
+        install: 'postgresql',
         plan: (initdb, folder, port) => planPostgres({ bin: dirname(initdb) }, folder, port),
         url: localPostgres,
       },

@@ -17,7 +17,7 @@ export const rabbitmq: Service = {
       compose: { service: 'rabbitmq', portVariable: 'HOLDFAST_RABBITMQ_PORT', url: localRabbitmq },
       own: {
         findProgram: findRabbitmqServer,
-        debianPackage: 'rabbitmq-server',
+        install: 'rabbitmq-server',
         plan: async (program, folder, port) => {
           const ports = { port, distPort: await freePort(), epmdPort: await freePort() };
           return planRabbitmq({ program, folder, data: folder, ...ports });

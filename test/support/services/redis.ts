@@ -15,7 +15,7 @@ export const redis: Service = {
       compose: { service: 'redis', portVariable: 'HOLDFAST_REDIS_PORT', url: localUrl },
       own: {
         findProgram: () => onPath('redis-server'),
-        debianPackage: 'redis-server',
+        install: 'redis-server',
         plan: (program, folder, port) => ({ server: [program, ...options(folder, port)] }),
         url: localUrl,
       },

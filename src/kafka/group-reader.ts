@@ -1,0 +1,299 @@
+import type { Effects } from '../kernel/effects.ts';
+import { HoldfastError } from '../kernel/error.ts';
+import { createSleep } from '../kernel/sleep.ts';
+import type { ConsumeRequest, Consumption, InboundMessage } from '../transport/broker.ts';
+import { within } from '../transport/within.ts';
+import { committedRecords, nextOffset } from './committed-records.ts';
+import { endClient, type FetchAnswer, type KafkaConsumer, SESSION_MS, type TopicMetadata } from './kafka-library.ts';
+import { fromRecord } from './kafka-record.ts';
+import { findPositions, type Position } from './positions.ts';
+import { isApiError, topicRefusal } from './refusal.ts';
+import { metadataOf } from './topic-metadata.ts';
+
+/** What a reader works with. */
+export interface GroupReaderOptions {
+  readonly request: ConsumeRequest;
+  readonly topics: readonly string[];
+  readonly effects: Effects;
+}
+
+const AT_ONCE = 500;
+const WAIT_MS = 500;
+const MAX_BYTES = 8_388_608;
+const MAX_BYTES_OF_PARTITION = 1_048_576;
+const CLOSE_MS = 3_000;
+const REST_MS = 5_000;
+/** Twice as long as it takes to be taken for dead, because joining again may last that long. */
+const SILENCE_MS = 2 * SESSION_MS;
+
+interface Found {
+  readonly topic: string;
+  readonly partition: number;
+  /** What is to be committed when it is stored. */
+  readonly next: bigint;
+  readonly message: InboundMessage;
+}
+
+interface Fetched {
+  readonly node: number;
+  readonly found: readonly Found[];
+  /** Where to read on, of partitions that held something, be it nothing for us. */
+  readonly ends: readonly Position[];
+}
+
+/**
+ * Reads topics for a group. While it stores a batch it fetches the next, and it commits what is stored. When partitions are given out
+ * anew, it drops what it has fetched and begins again at what was committed: a message may come twice, and none is left out.
+ */
+export class GroupReader implements Consumption {
+  readonly #member: KafkaConsumer;
+  readonly #fetcher: KafkaConsumer;
+  readonly #options: GroupReaderOptions;
+  readonly #stopped = new AbortController();
+  readonly #halted = Promise.withResolvers<void>();
+  #changed = Promise.withResolvers<void>();
+  /** Counts how often partitions were given out. */
+  #round = 0;
+  /** When the group last heard of it. */
+  #aliveAtMs = 0;
+  #partitionCounts = new Map<string, number>();
+  #running: Promise<void> | undefined;
+
+  /**
+   * `member` belongs to the group and commits, `fetcher` waits for records: a broker answers the requests of a connection one after
+   * the other, and a sign of life may not stand behind one that waits. Both are closed with it.
+   */
+  constructor(member: KafkaConsumer, fetcher: KafkaConsumer, options: GroupReaderOptions) {
+    this.#member = member;
+    this.#fetcher = fetcher;
+    this.#options = options;
+  }
+
+  /** Joins the group and begins to read. Rejects with `KAFKA_TOPIC_REFUSED` where a topic is missing or closed to it. */
+  async start(): Promise<void> {
+    const { topics } = this.#options;
+    this.#member.on('error', (error) => this.#lose(error));
+    this.#fetcher.on('error', (error) => this.#lose(error));
+    this.#member.on('consumer:group:join', () => this.#beginRound());
+    this.#member.on('consumer:heartbeat:end', () => this.#noteAlive());
+    for (const topic of topics) {
+      this.#member.topics.track(topic);
+      this.#fetcher.topics.track(topic);
+    }
+    await this.#countPartitions();
+    await this.#member.joinGroup({});
+    this.#stopped.signal.throwIfAborted();
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#halt();
+    await this.#running;
+    await this.#end();
+  }
+
+  #halt(): void {
+    this.#stopped.abort();
+    this.#halted.resolve();
+  }
+
+  async #end(): Promise<void> {
+    const closed = (closing: Promise<void>): Promise<void> => within(this.#options.effects, closing, CLOSE_MS);
+    await Promise.all([endClient(this.#member, closed), endClient(this.#fetcher, closed)]);
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopped;
+    try {
+      while (!signal.aborted) await this.#readRound(this.#round);
+    } catch (error) {
+      this.#lose(error);
+    }
+  }
+
+  #lose(error: unknown): void {
+    if (this.#stopped.signal.aborted) return;
+    this.#halt();
+    // Others of the group need not wait until it is taken for dead.
+    void this.#end();
+    this.#options.request.onLost(error);
+  }
+
+  #beginRound(): void {
+    this.#noteAlive();
+    this.#round += 1;
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+
+  #noteAlive(): void {
+    this.#aliveAtMs = this.#options.effects.now().wallMs;
+  }
+
+  #isOver(round: number): boolean {
+    return round !== this.#round || this.#stopped.signal.aborted;
+  }
+
+  /** Reads until partitions are given out anew, or it stops. */
+  async #readRound(round: number): Promise<void> {
+    const over = Promise.race([this.#changed.promise, this.#halted.promise]);
+    const positions = await within(this.#options.effects, findPositions(this.#member, this.#fetcher));
+    const fetching = new Map<number, Promise<Fetched | undefined>>();
+    while (!this.#isOver(round)) {
+      await this.#fetchAll(positions, fetching);
+      const idle = fetching.size === 0 ? [this.#rest(over)] : [];
+      const fetched = await Promise.race([over, ...fetching.values(), ...idle]);
+      if (this.#isOver(round)) break;
+      if (fetched) {
+        fetching.delete(fetched.node);
+        for (const end of fetched.ends) positions.set(`${end.topic}/${end.partition}`, end);
+        await this.#fetchAll(positions, fetching);
+        await this.#hand(fetched, round);
+      }
+      if (await this.#hasMorePartitions()) await this.#joinAgain();
+    }
+    for (const one of fetching.values()) one.catch(() => undefined);
+  }
+
+  /** It has no partition: there are more consumers than partitions. Looks from time to time whether that is still so. */
+  async #rest(over: Promise<void>): Promise<undefined> {
+    const rested = new AbortController();
+    void over.then(() => rested.abort());
+    await createSleep(this.#options.effects)(REST_MS, rested.signal).catch(() => undefined);
+    return undefined;
+  }
+
+  /** Asks each broker that is not asked yet for what its partitions hold. */
+  async #fetchAll(
+    positions: ReadonlyMap<string, Position>,
+    fetching: Map<number, Promise<Fetched | undefined>>,
+  ): Promise<void> {
+    const { topics } = await within(
+      this.#options.effects,
+      this.#fetcher.metadata({ topics: [...this.#options.topics] }),
+    );
+    const byNode = new Map<number, Position[]>();
+    for (const position of positions.values()) {
+      const node = topics.get(position.topic)?.partitions[position.partition]?.leader ?? -1;
+      byNode.set(node, [...(byNode.get(node) ?? []), position]);
+    }
+    for (const [node, wanted] of byNode) {
+      if (!fetching.has(node)) fetching.set(node, this.#fetch(node, wanted, topics));
+    }
+    for (const one of fetching.values()) one.catch(() => undefined);
+  }
+
+  async #fetch(
+    node: number,
+    wanted: readonly Position[],
+    topics: ReadonlyMap<string, TopicMetadata>,
+  ): Promise<Fetched | undefined> {
+    const byTopic = Map.groupBy(wanted, ({ topic }) => topic);
+    const request = [...byTopic].map(([topic, ofTopic]) => ({
+      topicId: topics.get(topic)?.id ?? '',
+      partitions: ofTopic.map(({ partition, next }) => ({
+        partition,
+        fetchOffset: next,
+        currentLeaderEpoch: -1 as const,
+        lastFetchedEpoch: -1 as const,
+        partitionMaxBytes: MAX_BYTES_OF_PARTITION,
+      })),
+    }));
+    const limits = { maxWaitTime: WAIT_MS, minBytes: 1, maxBytes: MAX_BYTES, isolationLevel: 1 } as const;
+    try {
+      const answer = await within(this.#options.effects, this.#fetcher.fetch({ node, ...limits, topics: request }));
+      return foundIn(node, answer, wanted, topics);
+    } catch (error) {
+      if (!isApiError(error, 'OFFSET_OUT_OF_RANGE')) throw topicRefusal(error, [...byTopic.keys()].join(', ')) ?? error;
+      // What stood there is gone. Reading begins where there is something.
+      this.#beginRound();
+      return undefined;
+    }
+  }
+
+  /** Lets a part be stored, and commits it; then the next. */
+  async #hand({ found, ends }: Fetched, round: number): Promise<void> {
+    for (let at = 0; at < found.length; at += AT_ONCE) {
+      if (this.#isOver(round)) return;
+      const part = found.slice(at, at + AT_ONCE);
+      await this.#options.request.onBatch(part.map(({ message }) => message));
+      const isLast = at + AT_ONCE >= found.length;
+      // Given out anew meanwhile: whoever has the partitions now reads the same again, and commits it.
+      if (round !== this.#round) return;
+      await this.#commit(isLast ? ends : part);
+    }
+    if (found.length === 0 && ends.length > 0) await this.#commit(ends);
+  }
+
+  async #commit(stored: readonly Position[]): Promise<void> {
+    // A process that stood still was taken for dead, and others have read on. The client would join again and set the group back to
+    // where this one stood: after days, to messages whose ids are forgotten. So it begins anew.
+    const silentMs = this.#options.effects.now().wallMs - this.#aliveAtMs;
+    if (silentMs > SILENCE_MS) throw new HoldfastError('BROKER_TIMEOUT', { timeoutMs: SILENCE_MS });
+    // Within a partition they are in order: the last one counts.
+    const byPartition = new Map(stored.map((one) => [`${one.topic}/${one.partition}`, one]));
+    const offsets = [...byPartition.values()].map(({ topic, partition, next }) => ({
+      topic,
+      partition,
+      offset: next,
+      leaderEpoch: -1 as const,
+    }));
+    await within(this.#options.effects, this.#member.commit({ offsets }));
+  }
+
+  async #countPartitions(): Promise<void> {
+    const known = await metadataOf(this.#fetcher, this.#options.topics);
+    for (const metadata of known.values()) if (metadata instanceof HoldfastError) throw metadata;
+    const counted = [...known].map(
+      ([topic, metadata]) => [topic, (metadata as TopicMetadata).partitionsCount] as const,
+    );
+    this.#partitionCounts = new Map(counted);
+  }
+
+  async #hasMorePartitions(): Promise<boolean> {
+    const { topics } = await within(
+      this.#options.effects,
+      this.#fetcher.metadata({ topics: [...this.#options.topics] }),
+    );
+    return [...topics].some(
+      ([topic, { partitionsCount }]) => partitionsCount > (this.#partitionCounts.get(topic) ?? 0),
+    );
+  }
+
+  /** Partitions were added to a topic: the group gives them out when its leader joins again. */
+  async #joinAgain(): Promise<void> {
+    await within(this.#options.effects, this.#countPartitions());
+    await within(
+      this.#options.effects,
+      this.#member.metadata({ topics: [...this.#options.topics], forceUpdate: true }),
+    );
+    await within(this.#options.effects, this.#member.joinGroup({}));
+  }
+}
+
+function foundIn(
+  node: number,
+  { responses }: FetchAnswer,
+  wanted: readonly Position[],
+  topics: ReadonlyMap<string, TopicMetadata>,
+): Fetched {
+  const names = new Map([...topics].map(([topic, { id }]) => [id, topic]));
+  const from = new Map(wanted.map((position) => [`${position.topic}/${position.partition}`, position.next]));
+  const found: Found[] = [];
+  const ends: Position[] = [];
+  for (const { topicId, partitions } of responses) {
+    const topic = names.get(topicId) ?? '';
+    for (const fetched of partitions) {
+      const partition = fetched.partitionIndex;
+      const start = from.get(`${topic}/${partition}`);
+      if (start === undefined) continue;
+      for (const { offset, record } of committedRecords(fetched, start)) {
+        const message = fromRecord(`kafka:${topic}@${partition}@${offset}`, record);
+        found.push({ topic, partition, next: offset + 1n, message });
+      }
+      const next = nextOffset(fetched, start);
+      if (next > start) ends.push({ topic, partition, next });
+    }
+  }
+  return { node, found, ends };
+}

@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { createTopics, planKafka, probeKafka } from '../support/kafka-server.ts';
+import { type Command, freePort, freshFolder, type RunningServer, startPrivate } from '../support/private-server.ts';
+
+/** A Kafka of one test, which it may kill, hang and start again. */
+export interface PrivateKafka {
+  /** `host:port`; the same for as long as the test runs. */
+  readonly url: string;
+  /** Ends it at once, as a crash does. */
+  kill(): Promise<void>;
+  /** Starts it, on the same port and with what it had written. */
+  start(): Promise<void>;
+  /** It accepts connections and answers nothing, until it goes on. */
+  hang(): Promise<void>;
+  goOn(): void;
+  createTopics(...topics: string[]): Promise<void>;
+}
+
+/** Makes one from the jars of `needs('kafkaJars')`; it is not started yet. It ends with the test. */
+export async function privateKafka(jars: string): Promise<PrivateKafka> {
+  const port = await freePort();
+  const url = `127.0.0.1:${port}`;
+  const data = mkdtempSync(join(realpathSync(tmpdir()), 'holdfast-kafka-data-'));
+  const { format, run } = await planKafka(jars, data, port);
+  const pidFile = join(data, 'pid');
+  const server: Command = ['sh', '-c', 'echo $$ > "$0"; exec "$@"', pidFile, ...run];
+  let running: RunningServer | undefined;
+  let isFormatted = false;
+  const signal = (name: NodeJS.Signals): void => {
+    try {
+      process.kill(Number(readFileSync(pidFile, 'utf8')), name);
+    } catch {
+      // It has ended already, or was never started.
+    }
+  };
+  const stop = async (): Promise<void> => {
+    // Neither does one that hangs hear that it is to end, nor is there a need to wait until one has tidied up.
+    signal('SIGKILL');
+    await running?.stop();
+    running = undefined;
+  };
+  onTestFinished(async () => {
+    await stop();
+    rmSync(data, { recursive: true, force: true });
+  });
+  return {
+    url,
+    kill: stop,
+    start: async () => {
+      const before = isFormatted ? [] : [format];
+      isFormatted = true;
+      const folder = freshFolder('private-kafka');
+      running = await startPrivate({ name: 'kafka of a test', folder, before, server, probe: () => probeKafka(url) });
+    },
+    hang: async () => {
+      signal('SIGSTOP');
+      await expect.poll(() => stateOf(pidFile)).toBe('T');
+    },
+    goOn: () => signal('SIGCONT'),
+    createTopics: (...topics) => createTopics(url, topics),
+  };
+}
+
+/** What the process is doing, as `ps` shows it. A signal takes its time with a process of many threads. */
+function stateOf(pidFile: string): string {
+  return execFileSync('ps', ['-o', 'state=', '-p', readFileSync(pidFile, 'utf8').trim()], { encoding: 'utf8' }).trim();
+}
