@@ -11,7 +11,14 @@ needs('postgres', 'redisServer')(
     const redis = await privateRedis(redisServer.url);
     const proxy = await brokerProxy(redis.port);
     const broker = { kind: 'redis', port: proxy.port } as const;
-    const ledger = await storm({ postgres, broker, server: { ...redis, proxy }, messages: 10_000, members: 3 });
+    const ledger = await storm({
+      postgres,
+      broker,
+      server: { ...redis, proxy },
+      messages: 10_000,
+      members: 3,
+      hardTroubles: 3,
+    });
     console.log(`ledger of Redis Streams: ${JSON.stringify(ledger)}`);
     for (const [what, count] of Object.entries(ledger)) expect(count, what).toBeGreaterThan(0);
   },

@@ -19,7 +19,7 @@ interface StormServer {
   kill(): Promise<void>;
   /** On what it had written. */
   start(): Promise<void>;
-  hang(): void;
+  hang(): unknown;
   goOn(): void;
 }
 
@@ -30,6 +30,8 @@ export interface StormOptions {
   readonly server: StormServer;
   readonly messages: number;
   readonly members: number;
+  /** How often the broker is killed, and how often it hangs, at most: some need long to come back. */
+  readonly hardTroubles: number;
 }
 
 /** How often each kind of trouble really hit. None of them may be 0. */
@@ -57,7 +59,7 @@ export async function storm(options: StormOptions): Promise<StormLedger> {
   const crew = new StormCrew({ url: options.postgres.url, schema, broker: options.broker, leaseMs: LEASE_MS });
   for (let n = 0; n < options.members; n++) await crew.hire();
   const trouble = { membersKilled: 0, brokerKilled: 0, brokerHung: 0, connectionsCut: 0, connectionsSilenced: 0 };
-  const troubles = troublesOf(options.server, crew, trouble);
+  const troubles = troublesOf(options, crew, trouble);
   const hf = holdfast({
     service: STORM_SERVICE,
     store: postgres({ schema }),
@@ -101,7 +103,7 @@ function stepsOf(count: number): readonly StormStep[] {
 }
 
 function troublesOf(
-  server: StormServer,
+  { server, hardTroubles }: Pick<StormOptions, 'server' | 'hardTroubles'>,
   crew: StormCrew,
   count: {
     -readonly [
@@ -120,6 +122,7 @@ function troublesOf(
     async () => void (count.connectionsCut += server.proxy.cut()),
     kill,
     async () => {
+      if (count.brokerKilled >= hardTroubles) return;
       await server.kill();
       count.brokerKilled++;
       await passed(500);
@@ -127,7 +130,8 @@ function troublesOf(
     },
     kill,
     async () => {
-      server.hang();
+      if (count.brokerHung >= hardTroubles) return;
+      await server.hang();
       count.brokerHung++;
       await passed(1_500);
       server.goOn();

@@ -4,14 +4,15 @@ import { join } from 'node:path';
 import { Admin } from '@platformatic/kafka';
 import { freePort, type Command, type PrivateServer } from './private-server.ts';
 
-/** What it takes to run one broker that is its own controller, with everything below `folder`. */
+/** What it takes to run one broker that is its own controller, with everything below `folder`. Clients are sent to `advertisedPort`. */
 export async function planKafka(
   jars: string,
   folder: string,
   port: number,
+  advertisedPort: number = port,
 ): Promise<Pick<PrivateServer, 'before' | 'server'> & { readonly format: Command; readonly run: Command }> {
   const settings = join(folder, 'server.properties');
-  writeFileSync(settings, await settingsOf(folder, port));
+  writeFileSync(settings, await settingsOf(folder, port, advertisedPort));
   const java = ['-cp', join(jars, '*'), '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'] as const;
   const id = randomBytes(16).toString('base64url');
   const format: Command = ['java', '-Xmx128m', ...java, 'kafka.tools.StorageTool', 'format', '-t', id, '-c', settings];
@@ -21,14 +22,14 @@ export async function planKafka(
   return { format, run, before: [format], server: run };
 }
 
-async function settingsOf(folder: string, port: number): Promise<string> {
+async function settingsOf(folder: string, port: number, advertisedPort: number): Promise<string> {
   const controller = await freePort();
   const lines = {
     'process.roles': 'broker,controller',
     'node.id': 1,
     'controller.quorum.voters': `1@127.0.0.1:${controller}`,
     listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controller}`,
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${advertisedPort}`,
     'controller.listener.names': 'CONTROLLER',
     'inter.broker.listener.name': 'PLAINTEXT',
     'log.dirs': join(folder, 'data'),

@@ -21,11 +21,14 @@ export interface PrivateKafka {
 }
 
 /** Makes one from the jars of `needs('kafkaJars')`; it is not started yet. It ends with the test. */
-export async function privateKafka(jars: string): Promise<PrivateKafka> {
-  const port = await freePort();
+export async function privateKafka(
+  jars: string,
+  at: { readonly port?: number; readonly advertisedPort?: number } = {},
+): Promise<PrivateKafka> {
+  const port = at.port ?? (await freePort());
   const url = `127.0.0.1:${port}`;
   const data = mkdtempSync(join(realpathSync(tmpdir()), 'holdfast-kafka-data-'));
-  const { format, run } = await planKafka(jars, data, port);
+  const { format, run } = await planKafka(jars, data, port, at.advertisedPort);
   const pidFile = join(data, 'pid');
   const server: Command = ['sh', '-c', 'echo $$ > "$0"; exec "$@"', pidFile, ...run];
   let running: RunningServer | undefined;
