@@ -161,7 +161,7 @@ describe('a queue of RabbitMQ', () => {
       group: 'mail',
       types: ['order.placed'],
       isDead: false,
-      onBatch: async () => void stopped.resolve(consumption.stop()),
+      onBatch: async () => stopped.resolve(consumption.stop()),
       onLost: stopped.reject,
     });
     await broker.publish([message({ n: 1 })]);
