@@ -96,6 +96,12 @@ describe('a message found in a queue', () => {
     });
   });
 
+  test('may say nonsense, and is handed over all the same: it would hold up all behind it [S1.6]', () => {
+    const headers = { deep: { big: [2n ** 60n] }, none: null, when: { '!': 'timestamp', value: 1 } };
+    for (const timestamp of [1e300, Number.NaN, -1, (2n ** 62n) as unknown as number])
+      expect(inboundOf(found({ headers, timestamp })).headers).toMatchObject({ none: 'null' });
+  });
+
   test('without any id is known by all it says, and not by how often it came [S1.6]', () => {
     const idOf = (message: AmqpMessage): string => inboundOf(message).sourceId;
     const first = idOf(found({ headers: { a: 1 } }));

@@ -66,8 +66,8 @@ function attributesOf(
   properties: AmqpMessage['properties'],
 ): Record<string, string> {
   const { messageId, type = routingKey, appId, timestamp } = properties;
-  const isTime = typeof timestamp === 'number' && Number.isFinite(timestamp);
-  const time = isTime ? new Date(timestamp * 1000).toISOString() : undefined;
+  const date = new Date(Number(timestamp) * 1000);
+  const time = Number.isNaN(date.getTime()) ? undefined : date.toISOString();
   return present({ id: messageId, type, source: appId, time });
 }
 
@@ -77,7 +77,7 @@ function digestOf(
   { type, appId, timestamp }: AmqpMessage['properties'],
   headers: Readonly<Record<string, string>>,
 ): string {
-  const said = JSON.stringify([exchange, routingKey, type, appId, timestamp, headers]);
+  const said = jsonOf([exchange, routingKey, type, appId, timestamp, headers]);
   return createHash('sha256').update(said).update(content).digest('hex').slice(0, 32);
 }
 
@@ -85,7 +85,12 @@ function digestOf(
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8');
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+  return typeof value === 'object' && value !== null ? jsonOf(value) : String(value);
+}
+
+/** Numbers that only fit 64 bits are texts. */
+function jsonOf(value: object): string {
+  return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? String(inner) : inner));
 }
 
 /** It stands in a header too: where it does not fit into a property, it is left out there. */

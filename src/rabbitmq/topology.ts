@@ -24,6 +24,8 @@ const DEAD = '.dlq';
 // From RabbitMQ 4 on a message is taken out after 20 deliveries unless the queue says otherwise. This is a number that is not reached, and
 // that every version takes.
 const DELIVERY_LIMIT = 1_000_000_000;
+const QUORUM = { 'x-queue-type': 'quorum', 'x-delivery-limit': DELIVERY_LIMIT };
+const ONE_READER = { 'x-single-active-consumer': true };
 const REFUSALS = new Set([403, 404, 405, 406]);
 
 /**
@@ -59,7 +61,7 @@ export class Topology {
     if (!isDead) return;
     await this.#made(
       `queue "${exchange}"`,
-      channel.assertQueue(exchange, { durable: true, arguments: this.#arguments() }),
+      channel.assertQueue(exchange, { durable: true, arguments: { ...QUORUM, ...ONE_READER } }),
     );
     await this.#made(`queue "${exchange}"`, channel.bindQueue(exchange, exchange, '#'));
   }
@@ -70,7 +72,8 @@ export class Topology {
     const dead = `${exchange}${DEAD}`;
     await this.declareExchange(channel, dead, true);
     const settings = {
-      ...this.#arguments(),
+      ...QUORUM,
+      ...(this.#options.isCompeting ? {} : ONE_READER),
       'x-dead-letter-exchange': dead,
       'x-dead-letter-strategy': 'at-least-once',
       // Whatever limit an operator sets: what does not fit is refused, and not dropped from the head.
@@ -102,13 +105,5 @@ export class Topology {
     } catch (error) {
       throw this.refusal(place, error);
     }
-  }
-
-  #arguments(): Record<string, unknown> {
-    return {
-      'x-queue-type': 'quorum',
-      'x-delivery-limit': DELIVERY_LIMIT,
-      ...(this.#options.isCompeting ? {} : { 'x-single-active-consumer': true }),
-    };
   }
 }

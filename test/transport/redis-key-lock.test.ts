@@ -103,7 +103,9 @@ describe('consumers that share a queue of RabbitMQ', () => {
       });
       onTestFinished(() => consumption.stop());
     }
-    const publisher = rabbitmqBroker({ url, prefix, competing: { lock: lockOf(redis) } });
+    // A service that has its queue for itself lives beside them on the same topic.
+    const publisher = rabbitmqBroker({ url, prefix });
+    expect(await publisher.publish([{ ...message(0), isDead: true }])).toEqual([{ kind: 'published' }]);
     onTestFinished(() => publisher.close());
     const numbers = Array.from({ length: 200 }, (_, n) => n);
     await publisher.publish(numbers.map(message));
