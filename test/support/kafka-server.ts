@@ -15,7 +15,9 @@ export async function planKafka(
   writeFileSync(settings, await settingsOf(folder, port, advertisedPort));
   const java = ['-cp', join(jars, '*'), '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'] as const;
   const id = randomBytes(16).toString('base64url');
-  const format: Command = ['java', '-Xmx128m', ...java, 'kafka.tools.StorageTool', 'format', '-t', id, '-c', settings];
+  // In one word: an id may begin with a hyphen.
+  const about = [`--cluster-id=${id}`, '-c', settings] as const;
+  const format: Command = ['java', '-Xmx128m', ...java, 'kafka.tools.StorageTool', 'format', ...about];
   // One compiler tier and the simplest collector: it starts in half the time, and no test measures it.
   const small = ['-Xmx384m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
   const run: Command = ['java', ...small, ...java, 'kafka.Kafka', settings];
