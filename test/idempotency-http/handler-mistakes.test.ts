@@ -79,7 +79,6 @@ test.each([
   [
     'throws what is no error',
     (): Response => {
-      // oxlint-disable-next-line only-throw-error
       throw 'out of paper';
     },
   ],
