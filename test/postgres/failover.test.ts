@@ -77,6 +77,9 @@ test('a channel that cannot be listened to leaves no connection behind', async (
   await expect.poll(left).toBe(0);
 });
 
+// A connection has ten seconds before it is doubted.
+const PATIENT = { timeout: 180_000 };
+
 /** A way to the server that can fall silent: what is open stays open and nothing comes through it any more; new ways work. */
 async function silentWay(server: TestServer): Promise<{ readonly url: string; fallSilent(): void; close(): void }> {
   const { hostname, port } = new URL(server.url);
@@ -101,63 +104,68 @@ async function silentWay(server: TestServer): Promise<{ readonly url: string; fa
   return { url: url.href, fallSilent, close };
 }
 
-test('a connection of the pool that has fallen silent holds up a message for seconds, and not for ever [X.3]', async ({
-  postgres: server,
-}) => {
-  const schema = await freshSchema(server);
-  const way = await silentWay(server);
-  // One that is never idle for long enough to be closed by its pool.
-  const pool = new Pool({ connectionString: way.url, max: 1, idleTimeoutMillis: 0 });
-  pool.on('error', () => undefined);
-  onTestFinished(() => pool.end());
-  const hf = holdfast({ service: 'orders', store: postgres({ pool, schema }) });
-  const placed = event<number>('order.placed');
-  hf.on(placed, 'book', (n, ctx) =>
-    ctx.commit((tx) => tx.query(`insert into ${schema}.poke values ($1, 1)`, [1_000 + n])),
-  );
-  const relay = await hf.start({ leaseMs: 30_000 });
-  onTestFinished(async () => {
-    way.close();
-    await relay.stop({ drainMs: 50 });
-  });
-  await pool.query('select 1');
-  way.fallSilent();
-  const direct = await connect(server);
-  await direct.query('begin');
-  await hf.send(direct, placed, 1);
-  await direct.query('commit');
-  const done = async (): Promise<unknown[]> => (await direct.query(`select attempts from ${schema}.delivered`)).rows;
-  await expect.poll(done).toEqual([{ attempts: 1 }]);
-});
+test(
+  'a connection of the pool that has fallen silent holds up a message for seconds, and not for ever [X.3]',
+  PATIENT,
+  async ({ postgres: server }) => {
+    const schema = await freshSchema(server);
+    const way = await silentWay(server);
+    // One that is never idle for long enough to be closed by its pool.
+    const pool = new Pool({ connectionString: way.url, max: 1, idleTimeoutMillis: 0 });
+    pool.on('error', () => undefined);
+    onTestFinished(() => pool.end());
+    const hf = holdfast({ service: 'orders', store: postgres({ pool, schema }) });
+    const placed = event<number>('order.placed');
+    hf.on(placed, 'book', (n, ctx) =>
+      ctx.commit((tx) => tx.query(`insert into ${schema}.poke values ($1, 1)`, [1_000 + n])),
+    );
+    // Only this one: the relay makes its own afterwards.
+    await pool.query('select 1');
+    way.fallSilent();
+    const relay = await hf.start({ leaseMs: 30_000 });
+    onTestFinished(async () => {
+      way.close();
+      await relay.stop({ drainMs: 50 });
+    });
+    const direct = await connect(server);
+    await direct.query('begin');
+    await hf.send(direct, placed, 1);
+    await direct.query('commit');
+    const done = async (): Promise<unknown[]> => (await direct.query(`select attempts from ${schema}.delivered`)).rows;
+    await expect.poll(done, { timeout: 160_000 }).toEqual([{ attempts: 1 }]);
+  },
+);
 
-test('a handler that holds the whole pool while it commits is given up, and others get their turn [X.3]', async ({
-  postgres: server,
-}) => {
-  const schema = await freshSchema(server);
-  const pool = poolNamed(server, schema, 1);
-  const events: RelayEvent[] = [];
-  const hf = holdfast({ service: 'orders', store: postgres({ pool, schema }) });
-  const placed = event<number>('order.placed');
-  const holding = Promise.withResolvers<void>();
-  hf.on(placed, 'greedy', async (_, ctx) => {
-    const client = await pool.connect();
-    holding.resolve();
-    await ctx.commit(async () => undefined).finally(() => client.release());
-  });
-  hf.on(placed, 'modest', async (_, ctx) => {
-    await holding.promise;
-    await ctx.commit(async () => undefined);
-  });
-  const relay = await hf.start({ leaseMs: 30_000, observers: [(one) => void events.push(one)] });
-  onTestFinished(() => relay.stop({ drainMs: 50 }));
-  const direct = await connect(server);
-  await direct.query('begin');
-  await hf.send(direct, placed, 1);
-  await direct.query('commit');
-  const done = async (): Promise<unknown[]> =>
-    (await direct.query(`select handler::int from ${schema}.delivered`)).rows;
-  await expect.poll(done).toEqual([{ handler: 2 }]);
-  expect(events).toContainEqual(
-    expect.objectContaining({ kind: 'run-refused', handler: 'greedy', reason: 'outcome-unknown' }),
-  );
-});
+test(
+  'a handler that holds the whole pool while it commits is given up, and others get their turn [X.3]',
+  PATIENT,
+  async ({ postgres: server }) => {
+    const schema = await freshSchema(server);
+    const pool = poolNamed(server, schema, 1);
+    const events: RelayEvent[] = [];
+    const hf = holdfast({ service: 'orders', store: postgres({ pool, schema }) });
+    const placed = event<number>('order.placed');
+    const holding = Promise.withResolvers<void>();
+    hf.on(placed, 'greedy', async (_, ctx) => {
+      const client = await pool.connect();
+      holding.resolve();
+      await ctx.commit(async () => undefined).finally(() => client.release());
+    });
+    hf.on(placed, 'modest', async (_, ctx) => {
+      await holding.promise;
+      await ctx.commit(async () => undefined);
+    });
+    const relay = await hf.start({ leaseMs: 30_000, observers: [(one) => void events.push(one)] });
+    onTestFinished(() => relay.stop({ drainMs: 50 }));
+    const direct = await connect(server);
+    await direct.query('begin');
+    await hf.send(direct, placed, 1);
+    await direct.query('commit');
+    const done = async (): Promise<unknown[]> =>
+      (await direct.query(`select handler::int from ${schema}.delivered`)).rows;
+    await expect.poll(done, { timeout: 160_000 }).toEqual([{ handler: 2 }]);
+    expect(events).toContainEqual(
+      expect.objectContaining({ kind: 'run-refused', handler: 'greedy', reason: 'outcome-unknown' }),
+    );
+  },
+);
