@@ -11,6 +11,7 @@ import type {
 import { transportOf } from '../transport/transport-of.ts';
 import type { Transport } from '../transport/transport.ts';
 import { within } from '../transport/within.ts';
+import { topicOfType } from '../transport/topic-of-type.ts';
 import { BatchSender } from './batch-sender.ts';
 import { GroupReader } from './group-reader.ts';
 import { endClient, type KafkaClients, kafkaClients, type KafkaLibrary, type KafkaProducer } from './kafka-library.ts';
@@ -58,7 +59,7 @@ export function kafkaBroker(options: KafkaOptions): Broker {
   const check = new OptionCheck('kafka()');
   check.known(options, FIELDS);
   const { brokers, clientId = 'holdfast', tls, sasl, clientOptions, client, name = 'kafka', prefix = '' } = options;
-  const { topic = beforeLastDot, maxBatchBytes = MAX_BATCH_BYTES, decode } = options;
+  const { topic = topicOfType, maxBatchBytes = MAX_BATCH_BYTES, decode } = options;
   if (!Array.isArray(brokers) || brokers.length === 0 || brokers.some((one) => typeof one !== 'string' || one === ''))
     check.refuse('brokers', brokers, "write a list such as ['localhost:9092']");
   if (client !== undefined && (typeof client.Producer !== 'function' || typeof client.Consumer !== 'function'))
@@ -147,11 +148,6 @@ class KafkaBroker implements Broker {
     const made = await producer?.catch(() => undefined);
     if (made) await endClient(made, (closing) => within(systemEffects, closing, CLOSE_MS));
   }
-}
-
-function beforeLastDot(type: string): string {
-  const dot = type.lastIndexOf('.');
-  return dot > 0 ? type.slice(0, dot) : type;
 }
 
 function present(values: Readonly<Record<string, unknown>>): Record<string, unknown> {

@@ -11,6 +11,7 @@ import type {
 import type { KeyLock } from '../transport/key-lock.ts';
 import { transportOf } from '../transport/transport-of.ts';
 import type { Transport } from '../transport/transport.ts';
+import { topicOfType } from '../transport/topic-of-type.ts';
 import { type AmqpLibrary, connectBy } from './amqp-client.ts';
 import { AmqpLinks } from './amqp-link.ts';
 import { ConfirmedPublisher } from './confirmed-publisher.ts';
@@ -97,7 +98,7 @@ class Rabbitmq implements Broker {
   readonly #publisher: ConfirmedPublisher;
 
   constructor(parts: Parts) {
-    const { name = 'rabbitmq', topic = beforeLastDot, prefix = '', declares = true, mandatory = true } = parts;
+    const { name = 'rabbitmq', topic = topicOfType, prefix = '', declares = true, mandatory = true } = parts;
     const { client, addresses, socketOptions = {}, competing, decode } = parts;
     this.name = name;
     this.decode = decode;
@@ -140,9 +141,4 @@ class Rabbitmq implements Broker {
 
 function isAddress(one: unknown): boolean {
   return typeof one === 'string' ? /^amqps?:\/\//.test(one) : typeof one === 'object' && one !== null;
-}
-
-function beforeLastDot(type: string): string {
-  const dot = type.lastIndexOf('.');
-  return dot > 0 ? type.slice(0, dot) : type;
 }

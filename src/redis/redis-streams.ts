@@ -2,6 +2,7 @@ import { OptionCheck } from '../kernel/check-options.ts';
 import type { ConsumeRequest, Consumption, Decode, OutboundMessage, Broker } from '../transport/broker.ts';
 import { transportOf } from '../transport/transport-of.ts';
 import type { Transport } from '../transport/transport.ts';
+import { topicOfType } from '../transport/topic-of-type.ts';
 import {
   findConnections,
   type OwnConnection,
@@ -40,7 +41,7 @@ export function redisStreams(options: RedisStreamsOptions): Transport {
 export function redisStreamsBroker(options: RedisStreamsOptions): Broker {
   const check = new OptionCheck('redisStreams()');
   check.known(options, ['client', 'name', 'stream', 'prefix', 'keepMs', 'decode']);
-  const { client, name = 'redis', stream = beforeLastDot, prefix = '', keepMs = DAY_MS, decode } = options;
+  const { client, name = 'redis', stream = topicOfType, prefix = '', keepMs = DAY_MS, decode } = options;
   const connections = findConnections(client);
   if (!connections) check.refuse('client', client, 'pass a client of ioredis or node-redis');
   check.number('keepMs', keepMs, { min: 0, max: Infinity, write: 'write milliseconds from 0, or Infinity' });
@@ -121,9 +122,4 @@ class RedisStreams implements Broker {
     this.#own ??= this.#parts.connections.open();
     return this.#own;
   }
-}
-
-function beforeLastDot(type: string): string {
-  const dot = type.lastIndexOf('.');
-  return dot > 0 ? type.slice(0, dot) : type;
 }

@@ -7,6 +7,7 @@ import type {
   PublishResult,
   Broker,
 } from '../transport/broker.ts';
+import { topicOfType } from '../transport/topic-of-type.ts';
 
 /** What `localBroker` takes. Every field may be left out. */
 export interface LocalBrokerOptions {
@@ -39,7 +40,7 @@ const BATCH = 100;
 
 /** Makes a broker in memory. Each message is given to every group, in order, again and again until it is acknowledged. */
 export function localBroker(options: LocalBrokerOptions = {}): LocalBroker {
-  const { name = 'local', decode, topic = beforeLastDot, maxBytes = MEGABYTE } = options;
+  const { name = 'local', decode, topic = topicOfType, maxBytes = MEGABYTE } = options;
   const topics = new Map<string, Topic>();
   const topicNamed = (wanted: string): Topic => {
     const known = topics.get(wanted) ?? new Topic(wanted);
@@ -86,11 +87,6 @@ export function localBroker(options: LocalBrokerOptions = {}): LocalBroker {
 
 function away(): Error {
   return Object.assign(new Error('the broker is away'), { code: 'ECONNREFUSED' });
-}
-
-function beforeLastDot(type: string): string {
-  const dot = type.lastIndexOf('.');
-  return dot > 0 ? type.slice(0, dot) : type;
 }
 
 /** A log, and how far each group has come in it. */
