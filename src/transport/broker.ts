@@ -58,7 +58,7 @@ export interface Broker {
   readonly name: string;
   /**
    * True: of a batch, what comes after a failed one of its key has failed too, so a batch may hold several of a key. False: it may
-   * not, and is cut into several.
+   * not, and is cut into several. Copies of dead letters have no order.
    */
   readonly keepsOrder: boolean;
   /** How a message that was not written by Holdfast is read; nothing: as CloudEvents, or not at all. */

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { HoldfastError } from '../kernel/error.ts';
 import type { ForeignMessage } from '../outbox/outbox-store.ts';
 import type { OutboundItem } from '../relay/handler.ts';
 import type { DeadLetter, Delivery } from '../relay/relay-store.ts';
 import type { Decode, InboundMessage, OutboundMessage } from './broker.ts';
+import { hashedId } from './hashed-id.ts';
 import { inboundOf, type KeptMessage } from './kept-message.ts';
 
 const JSON_TYPE = 'application/json';
@@ -202,10 +202,7 @@ function unfolded(message: InboundMessage): InboundMessage {
  */
 function idOf(source: string, id: string | undefined, sourceId: string): string {
   if (id !== undefined && UUID.test(id)) return id.toLowerCase();
-  const name = id === undefined ? `found ${sourceId}` : `named ${source} ${id}`;
-  const digest = createHash('sha256').update(name).digest('hex');
-  // Version 8: made by a rule of our own.
-  return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-8${digest.slice(13, 16)}-8${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
+  return hashedId(id === undefined ? `found ${sourceId}` : `named ${source} ${id}`);
 }
 
 /** Bytes that are no text are not made into some: half of them would be lost. */

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { ForeignMessage } from '../outbox/outbox-store.ts';
+import { hashedId } from './hashed-id.ts';
 import { receivedAs } from './taken-as.ts';
 import type { InboundMessage } from './broker.ts';
 
@@ -44,7 +44,7 @@ export function keptMessage(
     body: Buffer.from(body).toString('base64'),
   };
   return {
-    id: idOf(`${type} ${inbound.sourceId}`),
+    id: hashedId(`${type} ${inbound.sourceId}`),
     type,
     takenAs: keptAs(service, transport),
     key: undefined,
@@ -74,11 +74,6 @@ export function keptAs(service: string, transport: string): string {
 /** The message as it was found. */
 export function inboundOf({ sourceId, key, attributes, headers, body }: KeptMessage): InboundMessage {
   return { sourceId, key, attributes, headers, body: Buffer.from(body, 'base64') };
-}
-
-function idOf(name: string): string {
-  const digest = createHash('sha256').update(name).digest('hex');
-  return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-8${digest.slice(13, 16)}-8${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
 }
 
 /** The database keeps neither NUL nor halves of surrogate pairs. */
