@@ -1,6 +1,6 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import { HoldfastError } from '../kernel/error.ts';
-import { MIGRATIONS } from './migrations.ts';
+import { type Migration, MIGRATIONS } from './migrations.ts';
 import { quotedSchema } from './schema-name.ts';
 import { type SqlConnection, sqlRunner, type SqlRunner } from './sql-runner.ts';
 
@@ -65,10 +65,7 @@ function isConnectionOfItsOwn({ kind, inTransaction }: SqlRunner): boolean {
 /** The statements of all steps as one script, for people who run migrations with a tool of their own. */
 export function migrationScript(options: Pick<MigrateOptions, 'schema'> = {}): string {
   const schema = quotedSchema('migrationScript()', options.schema);
-  const steps = MIGRATIONS.flatMap(({ version, name, statements }) => [
-    ...statements(schema),
-    `insert into ${schema}.migration (version, name) values (${version}, '${name}')`,
-  ]);
+  const steps = MIGRATIONS.flatMap((step) => applied(schema, step));
   return [`begin`, ...prepare(schema), ...steps, 'commit'].map((statement) => `${statement};\n`).join('');
 }
 
@@ -78,11 +75,16 @@ async function applyMissing(sql: SqlRunner, schema: string): Promise<MigrateResu
   const newest = MIGRATIONS.at(-1)?.version ?? 0;
   if (from > newest) throw new HoldfastError('SCHEMA_TOO_NEW', { found: from, known: newest });
   const missing = MIGRATIONS.filter(({ version }) => version > from);
-  for (const { version, name, statements } of missing) {
-    for (const statement of statements(schema)) await sql.query(statement);
-    await sql.query(`insert into ${schema}.migration (version, name) values (${version}, '${name}')`);
+  for (const step of missing) {
+    // One statement and not ninety: a third of the time here, and more where the database is far away.
+    await sql.query(`do $migration$ begin ${applied(schema, step).join(';\n')}; end $migration$`);
   }
   return { from, to: newest, applied: missing.map(({ name }) => name) };
+}
+
+/** The statements of a step, and that it was applied. */
+function applied(schema: string, { version, name, statements }: Migration): readonly string[] {
+  return [...statements(schema), `insert into ${schema}.migration (version, name) values (${version}, '${name}')`];
 }
 
 /** The lock first: two that create the same schema at once fail even with `if not exists`. */

@@ -53,7 +53,7 @@ export class Conclusions<Tx> {
         this.#settle(run, handler, { ...run.targetAt(host.effects.monoMs()), kind: 'done' }, 'done', this.#done(run));
         return true;
       case 'committed':
-        unit.ended(delivery, 'done', true);
+        unit.ended(delivery, 'done');
         unit.settled(delivery, host.isReading);
         host.tell(this.#done(run));
         return false;
@@ -143,7 +143,7 @@ export class Conclusions<Tx> {
     change: LineChange,
     event: RelayEvent | undefined,
   ): void {
-    run.unit.ended(run.delivery, change, true);
+    run.unit.ended(run.delivery, change);
     this.#write(run.unit, run.delivery, handler, settlement, event, () => {
       if (change === 'passes') run.unit.passed(run.delivery);
       this.#host.settled(run);

@@ -16,6 +16,7 @@ import { Run, type RunOutcome } from './run.ts';
 import { Settler } from './settler.ts';
 import type { RunWrapper } from './run-wrapper.ts';
 import { Timeouts } from './timeouts.ts';
+import { Unmarks } from './unmarks.ts';
 
 /** What a dispatcher works with. */
 export interface DispatcherOptions<Tx> {
@@ -60,7 +61,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
   readonly #careful: CarefulStarts<Tx>;
   readonly #conclusions: Conclusions<Tx>;
   readonly #timeouts: Timeouts<Tx>;
-  readonly #unmarking = new Set<Promise<void>>();
+  readonly #unmarks: Unmarks;
   #executing = 0;
   /** Tails of long lines that are on their way. */
   #fetching = 0;
@@ -85,6 +86,11 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
       execute: (run) => this.#execute(run),
       drop: (run) => this.end(run, { kind: 'refused', reason: 'row-changed' }),
       executing: () => this.#executing,
+    });
+    this.#unmarks = new Unmarks({
+      effects: options.effects,
+      unmark: (unit, seqs) => this.session.unmark(unit, seqs),
+      onFailure: (error) => this.#storeFailed('unmark', error),
     });
     this.#timeouts = new Timeouts(options.effects, (run, error) => this.end(run, { kind: 'failed', error }));
   }
@@ -284,7 +290,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     this.settler.stop();
     this.#timeouts.stop();
     for (const unit of this.units.keys()) this.#unmark(unit);
-    await Promise.all(this.#unmarking);
+    await this.#unmarks.stop();
   }
 
   /** A run is over, whichever way. Later results of it do not count, and a commit decides over all else. */
@@ -372,11 +378,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
 
   /** This process lives: what it had started and did not finish is not to blame for anything. */
   #unmark(unitNumber: number): void {
-    const seqs = this.units.get(unitNumber)?.takeMarks() ?? [];
-    if (seqs.length === 0) return;
-    const undone = this.session.unmark(unitNumber, seqs).catch((error: unknown) => this.#storeFailed('unmark', error));
-    this.#unmarking.add(undone);
-    void undone.then(() => this.#unmarking.delete(undone));
+    this.#unmarks.add(unitNumber, this.units.get(unitNumber)?.takeMarks() ?? []);
   }
 
   async #mark(targets: Parameters<RelaySession<Tx>['mark']>[1]): Promise<ReadonlySet<number>> {

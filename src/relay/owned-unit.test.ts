@@ -66,7 +66,7 @@ function start(unit: OwnedUnit): number | undefined {
 }
 
 function end(unit: OwnedUnit, delivery: Delivery, change: Parameters<OwnedUnit['ended']>[1] = 'done'): void {
-  unit.ended(delivery, change, true);
+  unit.ended(delivery, change);
   unit.settled(delivery, false);
 }
 
@@ -180,7 +180,7 @@ describe('what is known', () => {
     unit.forget();
     unit.load({ unit: 7, poke: 0, holders: [] });
     unit.addReady(row(1));
-    unit.ended(row(1), 'done', true);
+    unit.ended(row(1), 'done');
     unit.addReady(row(1));
     expect(runnable).toEqual([]);
   });
@@ -189,7 +189,7 @@ describe('what is known', () => {
     const unit = ownedUnit();
     unit.addDue(due(1));
     start(unit);
-    unit.ended(due(1), 'waits', true);
+    unit.ended(due(1), 'waits');
     unit.settled(due(1), true);
     unit.addDue(due(1));
     expect(runnable).toEqual([]);
@@ -216,7 +216,7 @@ describe('what is known', () => {
     const unit = ownedUnit();
     unit.addReady(row(1, 'a'));
     start(unit);
-    unit.ended(row(1, 'a'), 'done', true);
+    unit.ended(row(1, 'a'), 'done');
     expect(unit.whenSettled('b')).toBeUndefined();
     const settled = unit.whenSettled('a');
     unit.settled(row(1, 'a'), false);
@@ -234,7 +234,18 @@ describe('starts', () => {
     const again = row(1, undefined, { starts: 2 });
     expect([unit.startsOf(again), unit.needsMark(again)]).toEqual([1, false]);
     unit.started(again);
-    unit.ended(again, 'waits', true);
+    unit.ended(again, 'waits');
+    unit.settled(again, false);
     expect(unit.startsOf(again)).toBe(2);
+    expect(unit.takeMarks()).toEqual([]);
+  });
+
+  test('a mark is taken back as long as the result is not written', () => {
+    const unit = ownedUnit({ carefulStarts: 1 });
+    const suspect = row(1, undefined, { starts: 1 });
+    unit.noteMark(suspect, true);
+    unit.started(suspect);
+    unit.ended(suspect, 'waits');
+    expect(unit.takeMarks()).toEqual([1]);
   });
 });

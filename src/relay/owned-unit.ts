@@ -204,12 +204,11 @@ export class OwnedUnit {
     this.#running.set(delivery.seq, delivery);
   }
 
-  /** The run is over in memory. `settles`: its result is still to be written. */
-  ended({ seq, key }: Delivery, change: LineChange, settles: boolean): void {
+  /** The run is over in memory; its result is still to be written. */
+  ended({ seq, key }: Delivery, change: LineChange): void {
     this.endings++;
     this.#running.delete(seq);
-    this.#marks.delete(seq);
-    if (settles) this.#settling.set(seq, key);
+    this.#settling.set(seq, key);
     if (key === undefined) return;
     const line = this.#line(key);
     line.busy = Math.max(0, line.busy - 1);
@@ -237,6 +236,7 @@ export class OwnedUnit {
   /** The result is written. `isReading`: a read that began before may still show the row; `faded` when it is over. */
   settled({ seq, key }: Delivery, isReading: boolean): void {
     this.#settling.delete(seq);
+    this.#marks.delete(seq);
     if (isReading) this.#fading.add(seq);
     if (this.#onSettled.length === 0 || [...this.#settling.values()].includes(key)) return;
     for (const waiting of this.#onSettled.filter((one) => one.key === key)) waiting.resolve();

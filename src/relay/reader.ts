@@ -144,8 +144,9 @@ export class Reader<Tx> {
       const request = this.#request(units);
       const answer = await session.read(request);
       this.#options.onAnswer();
-      // Snapshots went backwards: another server answers now. Nothing that was concluded from the old one holds.
-      const isOther = this.#since !== undefined && BigInt(answer.snapshot.xmax) < BigInt(this.#since.xmax);
+      // Another server answers now, or the same one after a crash. It may have lost what was seen, and give the same places in line
+      // and the same transaction ids to others: nothing that was concluded before holds.
+      const isOther = this.#since !== undefined && answer.snapshot.server !== this.#since.server;
       this.#since = answer.snapshot;
       if (isOther || answer.isLateOverflow) for (const unit of units) dispatcher.reload(unit);
       noteBehind(units, request, answer);

@@ -70,6 +70,8 @@ export interface Survey {
 
 /** A transaction snapshot of the database. */
 export interface Snapshot {
+  /** Another one after each start of a server: what came after the snapshot there says nothing about what comes here. */
+  readonly server: string;
   readonly xmin: string;
   readonly xmax: string;
   /** Transactions in progress. */

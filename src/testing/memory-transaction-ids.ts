@@ -45,6 +45,6 @@ export class TransactionIds {
   snapshot(): Snapshot {
     const xmax = this.#lastCompleted + 1;
     const open = [...this.#open.keys()].filter((id) => id < xmax).sort((a, b) => a - b);
-    return { xmin: String(open[0] ?? xmax), xmax: String(xmax), xip: open.map(String) };
+    return { server: 'memory', xmin: String(open[0] ?? xmax), xmax: String(xmax), xip: open.map(String) };
   }
 }

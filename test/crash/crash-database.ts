@@ -75,6 +75,21 @@ export class CrashDatabase {
     return (await this.rows(`select 1 as one from ${SCHEMA}.delivery where state <> 2 limit 1`)).length === 0;
   }
 
+  /** What is left and who has it, for whoever finds out why. */
+  async leftovers(): Promise<string> {
+    const looks = {
+      deliveries: `select unit, state, count(*)::int as count, min(seq)::text as first, min(tx)::text as tx, bool_or(holds) as holds,
+        min(due_at - now())::text as due, max(attempts) as attempts, owner::text, epoch::text
+        from ${SCHEMA}.delivery left join ${SCHEMA}.lease using (unit) where state <> 2 group by unit, state, owner, epoch`,
+      workers: `select id::text, name, lanes, (expires_at - now())::text as left from ${SCHEMA}.worker`,
+      sessions: `select pid, state, wait_event, (now() - xact_start)::text as open, left(query, 90) as query
+        from pg_stat_activity where datname = current_database() and (xact_start is not null or state <> 'idle')`,
+      snapshot: `select pg_current_snapshot()::text as snapshot`,
+    };
+    const seen = await Promise.all(Object.entries(looks).map(async ([name, text]) => [name, await this.rows(text)]));
+    return JSON.stringify(Object.fromEntries(seen));
+  }
+
   async ledger(): Promise<Ledger> {
     const expected = `(select key, n, handler from sent cross join unnest($1::text[]) handler)`;
     const one = (text: string, params: readonly unknown[] = []): Promise<number> => this.count(text, params);

@@ -90,15 +90,20 @@ function start(script: string, options: unknown): ChildProcess {
   });
 }
 
-/** Asks again and again until the answer is yes; throws, with what it waited for, when that takes too long. */
+// Only ends what hangs, on a slow machine too: nothing is concluded from how long it takes.
+const IN_VAIN_MS = 120_000;
+
+/** Asks again and again until the answer is yes; throws, with what it waited for and what it sees instead, when that takes too long. */
 export async function until(
   what: string,
   question: () => Promise<boolean> | boolean,
-  withinMs = 30_000,
+  see?: () => Promise<string>,
 ): Promise<void> {
   const startedMs = performance.now();
   while (!(await question())) {
-    if (performance.now() - startedMs > withinMs) throw new Error(`waited ${withinMs} ms in vain until ${what}`);
+    if (performance.now() - startedMs > IN_VAIN_MS) {
+      throw new Error(`waited ${IN_VAIN_MS} ms in vain until ${what}${see ? `: ${await see()}` : ''}`);
+    }
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -77,7 +77,7 @@ test('SIGTERM lets what has begun end and gives everything back; nothing is run 
   );
   // The units are free at once, without waiting for a lease of ten seconds to run out.
   crew.hire();
-  await until('a second worker handles the rest', () => database.isDone(), 9_000);
+  await until('a second worker handles the rest', () => database.isDone());
   expect(await database.ledger()).toMatchObject({ sent: 40, effects: 80, lost: 0, second: 0, dead: 0 });
   expect(crew.count('refused')).toBe(0);
 });
@@ -99,7 +99,7 @@ test(
       ...stepsOf(60, 2, 'fail once').map((step) => Object.assign(step, { n: step.n + 18 })),
     ];
     await sendSteps(server.url, steps);
-    await until('all is handled', () => database.isDone(), 60_000);
+    await until('all is handled', () => database.isDone());
     expect(await database.ledger()).toMatchObject({
       sent: 1_200,
       effects: 2_400,

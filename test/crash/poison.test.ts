@@ -40,8 +40,8 @@ test(
 
     const dead = (): Promise<{ code: string | null }[]> =>
       database.rows(`select error ->> 'code' as code from ${SCHEMA}.delivery where state = 2`);
-    await until('the poison is set aside', async () => (await dead()).length > 0, 60_000);
-    await until('all others are handled', () => database.isDone(), 60_000);
+    await until('the poison is set aside', async () => (await dead()).length > 0);
+    await until('all others are handled', () => database.isDone());
     isOver = true;
 
     expect(await dead()).toEqual([{ code: 'PROCESS_KILLED' }]);

@@ -1,10 +1,11 @@
 import { createServer, connect as connectTo, type AddressInfo, type Socket } from 'node:net';
-import { Pool } from 'pg';
+import { Client, Pool } from 'pg';
 import { describe, expect, onTestFinished } from 'vitest';
 import { event, holdfast, type RelayEvent } from '../../src/index.ts';
-import { postgres } from '../../src/postgres/index.ts';
+import { migrate, postgres } from '../../src/postgres/index.ts';
 import { pgDriver, type PgPoolInside } from '../../src/postgres/driver/pg-driver.ts';
 import { systemEffects } from '../../src/system/effects.ts';
+import { privatePostgres } from '../crash/private-postgres.ts';
 import { needs, type TestServer } from '../support/needs.ts';
 import { connect, freshSchema, pooled } from './support/fresh-schema.ts';
 
@@ -80,11 +81,21 @@ test('a channel that cannot be listened to leaves no connection behind', async (
 // A connection has ten seconds before it is doubted.
 const PATIENT = { timeout: 180_000 };
 
-/** A way to the server that can fall silent: what is open stays open and nothing comes through it any more; new ways work. */
-async function silentWay(server: TestServer): Promise<{ readonly url: string; fallSilent(): void; close(): void }> {
+interface SilentWay {
+  readonly url: string;
+  /** What is open stays open and nothing comes through it any more. */
+  fallSilent(): void;
+  /** Whether new ones are taken and never get an answer. */
+  isDeaf: boolean;
+  close(): void;
+}
+
+/** A way to the server that can fall silent. */
+async function silentWay(server: TestServer): Promise<SilentWay> {
   const { hostname, port } = new URL(server.url);
-  const open = new Set<readonly [Socket, Socket]>();
+  const open = new Set<readonly Socket[]>();
   const proxy = createServer((from) => {
+    if (way.isDeaf) return void open.add([from.on('error', () => undefined)]);
     const to = connectTo({ host: hostname, port: Number(port || 5432) });
     open.add([from, to]);
     from.on('error', () => to.destroy()).pipe(to);
@@ -101,8 +112,58 @@ async function silentWay(server: TestServer): Promise<{ readonly url: string; fa
   const fallSilent = (): void => {
     for (const pair of open) for (const socket of pair) socket.unpipe().pause();
   };
-  return { url: url.href, fallSilent, close };
+  const way: SilentWay = { url: url.href, fallSilent, isDeaf: false, close };
+  onTestFinished(close);
+  return way;
 }
+
+describe('a server that has fallen silent', () => {
+  /** Whatever has a limit of ten seconds has one of a tenth. */
+  const hasty = {
+    ...systemEffects,
+    setTimer: (callback: () => void, ms: number): unknown => systemEffects.setTimer(callback, ms / 100),
+  };
+
+  async function waysAndDriver(server: TestServer): Promise<{ way: SilentWay; driver: ReturnType<typeof pgDriver> }> {
+    const way = await silentWay(server);
+    const pool = new Pool({ connectionString: way.url });
+    onTestFinished(() => pool.end());
+    return { way, driver: pgDriver(pool as unknown as PgPoolInside, hasty) };
+  }
+
+  test('before it has let a connection in is given up, and asked again [X.3]', async ({ postgres: server }) => {
+    const { way, driver } = await waysAndDriver(server);
+    way.isDeaf = true;
+    const link = driver.link();
+    await expect(link.query('select 1')).rejects.toMatchObject({ code: 'DATABASE_TIMEOUT' });
+    await expect(
+      driver.listen(
+        'waked',
+        () => undefined,
+        () => undefined,
+      ),
+    ).rejects.toMatchObject({
+      code: 'DATABASE_TIMEOUT',
+    });
+    way.isDeaf = false;
+    expect(await link.query('select 1', [])).toEqual([['1']]);
+    await link.close();
+  });
+
+  test('is not waited for when its connections are closed [X.3]', async ({ postgres: server }) => {
+    const { way, driver } = await waysAndDriver(server);
+    const link = driver.link();
+    await link.query('select 1', []);
+    const listening = await driver.listen(
+      'waked',
+      () => undefined,
+      () => undefined,
+    );
+    way.fallSilent();
+    await expect(listening.close()).resolves.toBeUndefined();
+    await expect(link.close()).resolves.toBeUndefined();
+  });
+});
 
 test(
   'a connection of the pool that has fallen silent holds up a message for seconds, and not for ever [X.3]',
@@ -169,3 +230,39 @@ test(
     );
   },
 );
+
+test('after a restart of the server everything is looked at anew: it may have lost what was seen before [X.3]', async () => {
+  const server = await privatePostgres();
+  const owner = new Client({ connectionString: server.url });
+  owner.on('error', () => undefined);
+  await owner.connect();
+  await migrate(owner);
+  await owner.end();
+  const pool = new Pool({ connectionString: server.url });
+  pool.on('error', () => undefined);
+  const hf = holdfast({ service: 'orders', store: postgres({ pool }) });
+  const placed = event<number>('order.placed', { key: () => 'one' });
+  const seen: number[] = [];
+  hf.on(placed, 'book', (n) => void seen.push(n));
+  const relay = await hf.start();
+  onTestFinished(async () => {
+    await relay.stop({ drainMs: 50 });
+    await pool.end();
+  });
+  const send = async (n: number, change = 'select 1'): Promise<void> => {
+    const client = await pool.connect();
+    await client.query('begin');
+    await hf.send(client, placed, n);
+    await client.query(change);
+    await client.query('commit');
+    client.release();
+  };
+  await send(1);
+  await expect.poll(() => seen).toEqual([1]);
+  // As a replica would give it that took over without the last messages: a place and a transaction that were read past.
+  await send(2, `update holdfast.delivery set seq = 1, tx = '3'`);
+  await send(3);
+  await expect.poll(() => seen).toEqual([1, 3]);
+  await server.restart('fast');
+  await expect.poll(() => seen).toEqual([1, 3, 2]);
+});

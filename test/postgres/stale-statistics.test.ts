@@ -98,7 +98,7 @@ function requestOf(after: number, since: Snapshot | undefined, skipsBlocked = fa
 }
 
 function hotActs({ first, last }: Found): Record<string, (acts: Acts) => Promise<unknown>> {
-  const snapshot = { xmin: '20', xmax: '900000000', xip: ['12', '13'] };
+  const snapshot = { server: '', xmin: '20', xmax: '900000000', xip: ['12', '13'] };
   const targets = first.map(({ unit, seq }) => {
     return { token: { unit, epoch: 1 }, seq, state: 'ready', version: 0, cycle: 0 } as const;
   });

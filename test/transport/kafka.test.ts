@@ -186,10 +186,12 @@ describe('a service on Kafka', () => {
     const { stored } = await consuming(broker, { group: 'spy' });
     await expect.poll(() => stored.length).toBe(1);
     const again = { type: 'order.placed', isDead: false, ...stored[0] } as OutboundMessage;
-    await broker.publish([again]);
-    await broker.publish([again]);
-    await expect.poll(() => here.column(`select times from $.inbox`)).toEqual([3]);
-    expect(new Set(stored.map(({ sourceId }) => sourceId)).size).toBe(stored.length);
+    // One after the other: copies that arrive together are counted once.
+    for (const times of [2, 3]) {
+      await broker.publish([again]);
+      await expect.poll(() => here.column(`select times from $.inbox`)).toEqual([times]);
+    }
+    await expect.poll(() => new Set(stored.map(({ sourceId }) => sourceId)).size).toBe(3);
     expect(await here.column(`select n from $.effect`)).toEqual([1]);
   });
 

@@ -45,8 +45,11 @@ describe('a message that goes through a broker', () => {
     await here.inTransaction((tx) => orders.send(tx, placed, { order: 'a', n: 1 }));
     await expect.poll(() => calls).toBe(1);
     const [message] = broker.published('order');
-    await broker.publish([message as never, message as never]);
-    await expect.poll(() => here.column(`select times from $.inbox`)).toEqual([3]);
+    // One after the other: copies that arrive together are counted once.
+    for (const times of [2, 3]) {
+      await broker.publish([message as never]);
+      await expect.poll(() => here.column(`select times from $.inbox`)).toEqual([times]);
+    }
     expect(calls).toBe(1);
   });
 

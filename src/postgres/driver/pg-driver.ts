@@ -19,6 +19,8 @@ interface PgClient {
   on(event: string, listener: (...args: never[]) => void): unknown;
   removeListener(event: string, listener: (...args: never[]) => void): unknown;
   end(): Promise<unknown>;
+  /** Not there in the native client. */
+  readonly connection?: { readonly stream?: { destroy(): unknown } };
 }
 
 interface PgPoolClient extends PgClient {
@@ -41,6 +43,9 @@ const RAW = { getTypeParser: () => (value: unknown) => value };
 // The server ends a session that rests inside a transaction for longer than its limit.
 const RESTED_TOO_LONG = '25P03';
 
+// A goodbye is a courtesy: the server notices a connection that is gone by itself.
+const GOODBYE_MS = 1_000;
+
 const nothing = (): void => undefined;
 
 /** pg. Our own connections are made as the pool makes its own, but outside it: a busy pool cannot hold up a heartbeat. */
@@ -50,19 +55,32 @@ export function pgDriver(pool: PgPoolInside, effects: Effects): Driver<unknown> 
     // A client without a listener for its errors ends the process.
     client.on('error', () => onLost(client));
     client.on('end', () => onLost(client));
-    await withinLimit(effects, client.connect(), () => void client.end().catch(nothing)).catch(
-      async (error: unknown) => {
-        await client.end().catch(nothing);
-        throw error;
-      },
-    );
+    await withinLimit(effects, client.connect(), nothing).catch((error: unknown) => {
+      cut(client);
+      throw error;
+    });
     return client;
   };
   return {
     link: () => new PgLink(connect, effects),
     transaction: (restMs, work) => pooledTransaction(pool, effects, restMs, work),
-    listen: async (channel, onNotify, onLost) => listen(connect, channel, onNotify, onLost),
+    listen: async (channel, onNotify, onLost) => listen(connect, effects, channel, onNotify, onLost),
   };
+}
+
+/** Says goodbye, and waits for the answer only so long: from a server that has fallen silent it never comes. */
+async function end(client: PgClient, effects: Effects): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = effects.setTimer(resolve, GOODBYE_MS);
+  await Promise.race([client.end().catch(nothing), late]);
+  effects.clearTimer(timer);
+  client.connection?.stream?.destroy();
+}
+
+/** Ends a connection that is of no use any more, at once. */
+function cut(client: PgClient): void {
+  void client.end().catch(nothing);
+  client.connection?.stream?.destroy();
 }
 
 function queryOn(client: PgClient): Query {
@@ -110,7 +128,7 @@ class PgLink implements Link {
     this.#isClosed = true;
     const client = this.#client;
     this.#client = undefined;
-    await client?.end().catch(nothing);
+    if (client) await end(client, this.#effects);
   }
 
   /** On `only`, where a transaction is open on it: after a loss its rest must not run on another connection. */
@@ -129,7 +147,7 @@ class PgLink implements Link {
     if (this.#isClosed) throw new Error('this connection was closed');
     const client = await this.#connect((lost) => this.#drop(lost));
     if (this.#isClosed) {
-      await client.end().catch(nothing);
+      cut(client);
       throw new Error('this connection was closed');
     }
     this.#client = client;
@@ -139,8 +157,7 @@ class PgLink implements Link {
   #drop(client: PgClient | undefined): void {
     if (client === undefined || this.#client !== client) return;
     this.#client = undefined;
-    // Cuts the connection when a statement is under way.
-    void client.end().catch(nothing);
+    cut(client);
   }
 }
 
@@ -202,6 +219,7 @@ async function pooledTransaction<T>(
 
 async function listen(
   connect: Connect,
+  effects: Effects,
   channel: string,
   onNotify: (payload: string) => void,
   onLost: () => void,
@@ -212,15 +230,15 @@ async function listen(
     isOver = true;
   });
   client.on('notification', (message: { readonly payload?: string }) => onNotify(message.payload ?? ''));
-  await client.query({ text: `listen "${channel}"` }).catch(async (error: unknown) => {
+  await withinLimit(effects, client.query({ text: `listen "${channel}"` }), nothing).catch((error: unknown) => {
     isOver = true;
-    await client.end().catch(nothing);
+    cut(client);
     throw error;
   });
   return {
     close: async () => {
       isOver = true;
-      await client.end().catch(nothing);
+      await end(client, effects);
     },
   };
 }

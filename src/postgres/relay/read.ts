@@ -94,7 +94,7 @@ export function readStatement(schema: string): string {
       as s (unit, after, lim, due, skips)),
     ${lateRows(schema)}
     select ${SNAPSHOT} as kind, null::int as unit, null::bigint as seq, null::uuid as id, pg_current_snapshot()::text as type,
-      null::text as key, null::text as payload, null::text as source, null::bigint as created, null::text as traceparent,
+      pg_postmaster_start_time()::text as key, null::text as payload, null::text as source, null::bigint as created, null::text as traceparent,
       null::text as rest
     union all
     select ${STREAM}, d.* from s cross join lateral (
@@ -194,7 +194,7 @@ function decodeRead(rows: readonly Row[], request: ReadRequest): ReadAnswer {
     due: [],
     pokes: new Map(),
     lastSeqs: new Map(),
-    snapshot: { xmin: '0', xmax: '0', xip: [] },
+    snapshot: { server: '', xmin: '0', xmax: '0', xip: [] },
     isLateOverflow: false,
     nextDueInMs: undefined,
     seenBelow: undefined,
@@ -238,7 +238,7 @@ function decodeInto(parts: ReadParts, row: Row): void {
       judgeLate(parts, row);
       return;
     default:
-      parts.snapshot = parseSnapshot(row[4] as string);
+      parts.snapshot = parseSnapshot(row[4] as string, row[5] as string);
   }
 }
 
@@ -254,13 +254,13 @@ function judgeLate(parts: ReadParts, [, most, begun, , first, last]: Row): void 
 }
 
 /** The snapshot as it was for transactions below `xmax`: every row of those has been seen, or will be told. */
-function asOf({ xmin, xip }: Snapshot, xmax: string): Snapshot {
+function asOf({ server, xmin, xip }: Snapshot, xmax: string): Snapshot {
   const limit = BigInt(xmax);
   const open = xip.filter((tx) => BigInt(tx) < limit);
-  return { xmin: BigInt(xmin) < limit ? xmin : xmax, xmax, xip: open };
+  return { server, xmin: BigInt(xmin) < limit ? xmin : xmax, xmax, xip: open };
 }
 
-function parseSnapshot(text: string): Snapshot {
+function parseSnapshot(text: string, server: string): Snapshot {
   const [xmin = '0', xmax = '0', xip = ''] = text.split(':');
-  return { xmin, xmax, xip: xip === '' ? [] : xip.split(',') };
+  return { server, xmin, xmax, xip: xip === '' ? [] : xip.split(',') };
 }
