@@ -144,7 +144,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
 
   /** The lease is lost, or given back: what runs is told to stop, and its result will be refused. */
   dropUnit(unitNumber: number): void {
-    this.#unmark(unitNumber);
+    this.#unmarks.add(this.units.get(unitNumber));
     this.units.delete(unitNumber);
     const lane = this.laneOf(unitNumber);
     lane?.removeUnit(unitNumber);
@@ -289,7 +289,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
   async stop(): Promise<void> {
     this.settler.stop();
     this.#timeouts.stop();
-    for (const unit of this.units.keys()) this.#unmark(unit);
+    for (const unit of this.units.values()) this.#unmarks.add(unit);
     await this.#unmarks.stop();
   }
 
@@ -374,11 +374,6 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     } finally {
       this.#fetching--;
     }
-  }
-
-  /** This process lives: what it had started and did not finish is not to blame for anything. */
-  #unmark(unitNumber: number): void {
-    this.#unmarks.add(unitNumber, this.units.get(unitNumber)?.takeMarks() ?? []);
   }
 
   async #mark(targets: Parameters<RelaySession<Tx>['mark']>[1]): Promise<ReadonlySet<number>> {

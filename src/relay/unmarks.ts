@@ -1,4 +1,5 @@
 import type { Effects } from '../kernel/effects.ts';
+import type { OwnedUnit } from './owned-unit.ts';
 
 interface UnmarksOptions {
   readonly effects: Effects;
@@ -21,9 +22,11 @@ export class Unmarks {
     this.#options = options;
   }
 
-  add(unit: number, seqs: readonly number[]): void {
-    if (seqs.length === 0) return;
-    const undone = this.#write(unit, seqs);
+  /** This process lives: what it had started of a unit and did not finish is not to blame for anything. */
+  add(unit: OwnedUnit | undefined): void {
+    const seqs = unit?.takeMarks() ?? [];
+    if (!unit || seqs.length === 0) return;
+    const undone = this.#write(unit.token.unit, seqs);
     this.#underWay.add(undone);
     void undone.then(() => this.#underWay.delete(undone));
   }
