@@ -6,9 +6,8 @@ const always = { retry: 0, allowOnly: false, restoreMocks: true, unstubEnvs: tru
 
 export default defineConfig({
   test: {
-    // Most tests wait for sockets and processes; vitest's own choice leaves one of two cores idle. One more than cores saved a tenth of
-    // the time, and made tests that wait for a lease or a broker wait for their turn as well.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Most tests wait for sockets and processes; vitest's own choice leaves one of two cores idle.
+    maxWorkers: availableParallelism() + 1,
     projects: [
       {
         test: {
@@ -26,8 +25,8 @@ export default defineConfig({
           pool: 'forks',
           globalSetup: ['test/support/global-setup.ts'],
           // Sockets, browsers and processes on a busy machine: the limit only ends what hangs, it judges nothing.
-          testTimeout: 60_000,
-          expect: { poll: { timeout: 50_000 } },
+          testTimeout: 240_000,
+          expect: { poll: { timeout: 180_000 } },
           // The first test that needs a server may have to install it.
           hookTimeout: 300_000,
         },

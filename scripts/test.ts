@@ -8,10 +8,12 @@ import { BUILD, CHECKS, PACKAGE_CHECKS, printStep, runSteps } from './steps.ts';
 
 // npm test                        the whole gate
 // npm test -- --verbose           the same, with the output of the steps that passed
+// npm test -- --full              the same, with the full amounts of the storms and simulations
 // npm test -- src/retry -t cap    a quick run: what follows goes to vitest, and only the build goes before
 const args = process.argv.slice(2);
 const verbose = args.includes('--verbose');
-const filters = args.filter((arg) => arg !== '--verbose');
+const amount = args.includes('--full') ? 'full' : 'gate';
+const filters = args.filter((arg) => !['--verbose', '--full'].includes(arg));
 const partial = filters.length > 0;
 
 const started = performance.now();
@@ -36,7 +38,7 @@ async function runTests(): Promise<Verdict> {
     const reporters = ['--reporter=default', '--reporter=./scripts/outcome-reporter.ts', '--silent=passed-only'];
     const run = await runTool(['vitest', 'run', ...reporters, ...filters], {
       live: true,
-      env: { [OUTCOME_FILE]: file },
+      env: { [OUTCOME_FILE]: file, HOLDFAST_TEST_AMOUNT: amount },
     });
     const skips = JSON.parse(readFileSync(join(ROOT, 'test', 'skips.json'), 'utf8')) as SkipList;
     const verdict = judgeRun(readOutcome(file), skips, partial);

@@ -7,6 +7,7 @@ import { holdfast, outgoing } from 'holdfast';
 import { migrate, postgres } from 'holdfast/postgres';
 import { Client } from 'pg';
 import { expect, onTestFinished } from 'vitest';
+import { amount } from '../support/amount.ts';
 import type { TestServer } from '../support/needs.ts';
 import type { BrokerProxy } from './broker-proxy.ts';
 import type { MemberOptions } from './member-process.ts';
@@ -49,7 +50,8 @@ export interface StormLedger {
 const MEMBER = fileURLToPath(new URL('member-process.ts', import.meta.url));
 const LEASE_MS = 3_000;
 const KEYS = 120;
-const BATCH = 250;
+/** After each part of the messages one trouble is made. */
+const BATCH: number = amount(100, 250);
 
 /** Sends, makes trouble, waits until everything is done, and looks at what is there. The effect table has no unique key. */
 export async function storm(options: StormOptions): Promise<StormLedger> {

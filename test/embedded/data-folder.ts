@@ -12,7 +12,7 @@ export function dataFolder(): string {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'holdfast-data-'));
   const data = join(folder, 'data');
   onTestFinished(async () => {
-    await expect.poll(() => runningServer(join(data, 'postgres')), { timeout: 30_000 }).toBe(undefined);
+    await expect.poll(() => runningServer(join(data, 'postgres'))).toBe(undefined);
     rmSync(folder, { recursive: true, force: true });
   });
   return data;

@@ -263,7 +263,7 @@ describe('after a crash', () => {
       const { child, pid } = await startedElsewhere(dataDir);
       expect(isServerOn(pid, join(dataDir, 'postgres'))).toBe(true);
       await end(child, how);
-      await expect.poll(() => isServerOn(pid, join(dataDir, 'postgres')), { timeout: 20_000 }).toBe(false);
+      await expect.poll(() => isServerOn(pid, join(dataDir, 'postgres'))).toBe(false);
     }
   });
 

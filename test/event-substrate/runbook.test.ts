@@ -92,20 +92,18 @@ function toolsFolder(): string {
 }
 
 describe('the runbook of the event substrate', () => {
-  test(
-    'can be followed command by command, and shows what it says [S4.1] [S4.2] [S4.3] [S4.4] [S4.5] [S4.7] [S4.8] [S4.9]',
-    { timeout: 240_000 },
-    async ({ postgres }) => {
-      const steps = stepsOf(PAGE);
-      expect(steps.filter(({ kind }) => kind === 'run').length).toBeGreaterThan(10);
-      const reader = new Reader(await freshDatabase(postgres));
-      for (const step of steps) {
-        await reader.do(step).catch((error: unknown) => {
-          throw new Error(`line ${step.line} of the runbook: ${(error as Error).message}`, { cause: error });
-        });
-      }
-    },
-  );
+  test('can be followed command by command, and shows what it says [S4.1] [S4.2] [S4.3] [S4.4] [S4.5] [S4.7] [S4.8] [S4.9]', async ({
+    postgres,
+  }) => {
+    const steps = stepsOf(PAGE);
+    expect(steps.filter(({ kind }) => kind === 'run').length).toBeGreaterThan(10);
+    const reader = new Reader(await freshDatabase(postgres));
+    for (const step of steps) {
+      await reader.do(step).catch((error: unknown) => {
+        throw new Error(`line ${step.line} of the runbook: ${(error as Error).message}`, { cause: error });
+      });
+    }
+  });
 
   unit('has no block that nobody runs, and a pattern that does not fit is noticed', () => {
     expect(() => stepsOf('```sh\nls\n```')).toThrow('line 1: nobody can say');

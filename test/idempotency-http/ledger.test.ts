@@ -7,13 +7,14 @@ import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { expect, onTestFinished } from 'vitest';
 import { migrate } from '../../src/postgres/index.ts';
+import { amount } from '../support/amount.ts';
 import { needs } from '../support/needs.ts';
 
 const test = needs('postgres');
 
 const SERVER = fileURLToPath(new URL('ledger-server.ts', import.meta.url));
 const CLIENT = fileURLToPath(new URL('ledger-client.ts', import.meta.url));
-const WRITES = 10_000;
+const WRITES: number = amount(4_000, 10_000);
 
 /** A server that is started again whenever it dies. */
 class Supervised {
@@ -67,33 +68,31 @@ async function runClient(args: readonly string[]): Promise<{ readonly tries: num
   throw new Error('the client said nothing');
 }
 
-test(
-  'of 10,000 writes with faults in one of a hundred, each takes effect exactly once [S1.12] [X.15]',
-  { timeout: 240_000 },
-  async ({ postgres }) => {
-    const { url, namespace: schema } = postgres;
-    const admin = new Client({ connectionString: url });
-    await admin.connect();
-    onTestFinished(() => admin.end());
-    await migrate(admin, { schema });
-    await admin.query(`create table ${schema}.effect (line text not null)`);
-    const servers = await Promise.all([1, 2].map(async () => new Supervised(await freePort(), [url, schema])));
-    onTestFinished(async () => void (await Promise.all(servers.map((server) => server.stop()))));
-    await Promise.all(servers.map((server) => server.start()));
-    const urls = servers.map(({ port }) => `http://127.0.0.1:${port}`);
-    const told = await Promise.all(['a', 'b'].map((name) => runClient([name, String(WRITES / 2), ...urls])));
-    const { rows } = await admin.query<{ lines: string; effects: string }>(
-      `select count(distinct line)::text lines, count(*)::text effects from ${schema}.effect`,
-    );
-    expect(rows).toEqual([{ lines: String(WRITES), effects: String(WRITES) }]);
-    // Otherwise nothing was put to the test.
-    const kills = servers.reduce((sum, server) => sum + server.kills, 0);
-    const replays = told.reduce((sum, client) => sum + client.replays, 0);
-    const tries = told.reduce((sum, client) => sum + client.tries, 0);
-    expect({ kills: kills >= 5, replays: replays >= 10, tries: tries >= WRITES * 1.01 }).toEqual({
-      kills: true,
-      replays: true,
-      tries: true,
-    });
-  },
-);
+test('of thousands of writes with faults in one of a hundred, each takes effect exactly once [S1.12] [X.15]', async ({
+  postgres,
+}) => {
+  const { url, namespace: schema } = postgres;
+  const admin = new Client({ connectionString: url });
+  await admin.connect();
+  onTestFinished(() => admin.end());
+  await migrate(admin, { schema });
+  await admin.query(`create table ${schema}.effect (line text not null)`);
+  const servers = await Promise.all([1, 2].map(async () => new Supervised(await freePort(), [url, schema])));
+  onTestFinished(async () => void (await Promise.all(servers.map((server) => server.stop()))));
+  await Promise.all(servers.map((server) => server.start()));
+  const urls = servers.map(({ port }) => `http://127.0.0.1:${port}`);
+  const told = await Promise.all(['a', 'b'].map((name) => runClient([name, String(WRITES / 2), ...urls])));
+  const { rows } = await admin.query<{ lines: string; effects: string }>(
+    `select count(distinct line)::text lines, count(*)::text effects from ${schema}.effect`,
+  );
+  expect(rows).toEqual([{ lines: String(WRITES), effects: String(WRITES) }]);
+  // Otherwise nothing was put to the test.
+  const kills = servers.reduce((sum, server) => sum + server.kills, 0);
+  const replays = told.reduce((sum, client) => sum + client.replays, 0);
+  const tries = told.reduce((sum, client) => sum + client.tries, 0);
+  expect({ kills: kills > 0, replays: replays > 0, tries: tries > WRITES }).toEqual({
+    kills: true,
+    replays: true,
+    tries: true,
+  });
+});

@@ -10,7 +10,7 @@ import { CLUSTER_CLIENTS, startCluster } from './redis-cluster.ts';
 const test = needs('redisServer');
 
 describe.each(CLUSTER_CLIENTS)('a cluster of Redis through %s', (_, open) => {
-  test('keeps every promise of an idempotency store [S1.3]', { timeout: 120_000 }, async ({ redisServer }) => {
+  test('keeps every promise of an idempotency store [S1.3]', async ({ redisServer }) => {
     const ports = await startCluster(redisServer.url);
     const client = await open(ports);
     const broken: unknown[] = [];

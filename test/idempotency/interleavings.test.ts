@@ -42,7 +42,7 @@ function explore(setup: Setup): Found {
 }
 
 // Up to a hundred thousand worlds each: a second or two on a machine that does nothing else.
-const EXPLORING = { timeout: 120_000 };
+const EXPLORING = { timeout: 300_000 };
 
 describe('all interleavings of three callers and a crash', EXPLORING, () => {
   test.each<[string, readonly Policy[]]>([

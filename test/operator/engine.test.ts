@@ -54,7 +54,7 @@ async function until(database: OperatorDatabase, id: string, status: string): Pr
     const found = await database.operator.find(id);
     return found.kind === 'found' ? found.message.status : found.kind;
   };
-  await expect.poll(read, { timeout: 20_000, interval: 20 }).toBe(status);
+  await expect.poll(read, { interval: 20 }).toBe(status);
 }
 
 describe('with the engine', () => {
@@ -207,7 +207,7 @@ describe('with the engine', () => {
         answer.kind === 'why' && answer.deliveries.map(({ handler, reason }) => `${handler}: ${reason.kind}`).toSorted()
       );
     };
-    await expect.poll(reasons, { timeout: 20_000 }).toEqual(['receipt: delivered', 'welcome: handler-paused']);
+    await expect.poll(reasons).toEqual(['receipt: delivered', 'welcome: handler-paused']);
     expect(runs).toEqual(['receipt']);
     await database.operator.resume('welcome', ANN);
     await until(database, id, 'delivered');
@@ -225,7 +225,7 @@ describe('with the engine', () => {
     await start();
     const [id = ''] = await send(hf, 'k', [1]);
     const attempts = async (): Promise<unknown> => (await database.rows(id))[0]?.['attempts'];
-    await expect.poll(attempts, { timeout: 20_000 }).toBe(1);
+    await expect.poll(attempts).toBe(1);
     const forecast = await database.operator.forecast(id, ({ name }) => (name === 'welcome' ? hourly : undefined));
     if (forecast.kind !== 'forecast') throw new Error(forecast.kind);
     const dueAt = (await database.rows(id))[0]?.['due_at'] as Date;

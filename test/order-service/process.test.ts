@@ -26,46 +26,38 @@ async function end({ program }: Started, signal: NodeJS.Signals): Promise<number
 }
 
 describe('the order service that npm start runs', () => {
-  test(
-    'brings its own PostgreSQL, keeps its data, and ends cleanly on Ctrl-C [X.1] [X.18]',
-    { timeout: 120_000 },
-    async () => {
-      const data = dataFolder();
-      const first = await started(data, {}, '../../scripts/start.ts');
-      expect(first.program.output()).toContain(`kill -9 ${first.program.child.pid}`);
-      const page = await fetch(first.shop.url);
-      expect(await page.text()).toContain('<title>Order service</title>');
-      await first.shop.place();
-      await first.shop.place({ currency: 'XTS' });
-      await first.shop.until(2, 'charge-card', 'failed');
-      expect(await end(first, 'SIGINT')).toBe(0);
+  test('brings its own PostgreSQL, keeps its data, and ends cleanly on Ctrl-C [X.1] [X.18]', async () => {
+    const data = dataFolder();
+    const first = await started(data, {}, '../../scripts/start.ts');
+    expect(first.program.output()).toContain(`kill -9 ${first.program.child.pid}`);
+    const page = await fetch(first.shop.url);
+    expect(await page.text()).toContain('<title>Order service</title>');
+    await first.shop.place();
+    await first.shop.place({ currency: 'XTS' });
+    await first.shop.until(2, 'charge-card', 'failed');
+    expect(await end(first, 'SIGINT')).toBe(0);
 
-      const second = await started(data);
-      const { totals } = await second.shop.state();
-      expect(totals).toMatchObject({ orders: 2, deadLetters: 1 });
-      await second.shop.until(1, 'email-receipt', 'delivered');
-      expect(await end(second, 'SIGTERM')).toBe(0);
-      expect(second.program.output()).not.toMatch(/error/i);
-    },
-  );
+    const second = await started(data);
+    const { totals } = await second.shop.state();
+    expect(totals).toMatchObject({ orders: 2, deadLetters: 1 });
+    await second.shop.until(1, 'email-receipt', 'delivered');
+    expect(await end(second, 'SIGTERM')).toBe(0);
+    expect(second.program.output()).not.toMatch(/error/i);
+  });
 
-  test(
-    'ends cleanly in the middle of work with a page open, also when told twice [X.18]',
-    { timeout: 120_000 },
-    async () => {
-      const data = dataFolder();
-      const service = await started(data, { HOLDFAST_ORDERS_SCALE: '1' });
-      const live = await fetch(`${service.shop.url}/live`);
-      expect(live.headers.get('content-type')).toContain('text/event-stream');
-      await service.shop.place();
-      await service.shop.until(1, 'email-receipt', 'waiting');
-      service.program.child.kill('SIGINT');
-      expect(await end(service, 'SIGINT')).toBe(0);
-      await live.body?.cancel().catch(() => undefined);
-    },
-  );
+  test('ends cleanly in the middle of work with a page open, also when told twice [X.18]', async () => {
+    const data = dataFolder();
+    const service = await started(data, { HOLDFAST_ORDERS_SCALE: '1' });
+    const live = await fetch(`${service.shop.url}/live`);
+    expect(live.headers.get('content-type')).toContain('text/event-stream');
+    await service.shop.place();
+    await service.shop.until(1, 'email-receipt', 'waiting');
+    service.program.child.kill('SIGINT');
+    expect(await end(service, 'SIGINT')).toBe(0);
+    await live.body?.cancel().catch(() => undefined);
+  });
 
-  test('leaves its address where psql finds it, for its owner alone [X.1]', { timeout: 120_000 }, async () => {
+  test('leaves its address where psql finds it, for its owner alone [X.1]', async () => {
     const data = dataFolder();
     const service = await started(data);
     const file = join(data, 'url');
@@ -80,17 +72,13 @@ describe('the order service that npm start runs', () => {
     expect(await end(service, 'SIGINT')).toBe(0);
   });
 
-  test(
-    'takes the port that PORT names or none: when that is taken it says so and ends [X.19]',
-    { timeout: 120_000 },
-    async () => {
-      const service = await started(dataFolder());
-      const port = new URL(service.shop.url).port;
-      const other = run('../order-service/main.ts', [], { PORT: port, HOLDFAST_ORDERS_DATA: dataFolder() });
-      expect(await other.ended).toBe(1);
-      expect(other.output()).toBe(`Port ${port} is taken; choose another with PORT=8080 npm start.\n`);
-    },
-  );
+  test('takes the port that PORT names or none: when that is taken it says so and ends [X.19]', async () => {
+    const service = await started(dataFolder());
+    const port = new URL(service.shop.url).port;
+    const other = run('../order-service/main.ts', [], { PORT: port, HOLDFAST_ORDERS_DATA: dataFolder() });
+    expect(await other.ended).toBe(1);
+    expect(other.output()).toBe(`Port ${port} is taken; choose another with PORT=8080 npm start.\n`);
+  });
 
   test.each([
     [{ PORT: 'web' }, /^PORT is "web"; write a whole number from 0 to 65535, or leave it out.\n$/],
@@ -102,30 +90,26 @@ describe('the order service that npm start runs', () => {
   });
 });
 
-test(
-  'killed again and again in the middle of work, nothing is lost and nothing happens twice [S1.5] [X.1] [X.3]',
-  { timeout: 240_000 },
-  async () => {
-    const data = dataFolder();
-    // A message that was under way in more processes that died is taken for what killed them, and becomes a dead letter.
-    const kills = 3;
-    const perRound = 12;
-    let placed = 0;
-    for (let round = 0; round < kills; round++) {
-      const service = await started(data);
-      for (let n = 0; n < perRound; n++) await service.shop.place();
-      placed += perRound;
-      // With work in all stages: done, in line, and between two attempts.
-      await expect
-        .poll(async () => (await service.shop.state()).totals.charged, { timeout: 30_000, interval: 10 })
-        .toBeGreaterThan(placed - perRound);
-      const { totals } = await service.shop.state();
-      expect(totals.receipts, 'the kill must meet unfinished work').toBeLessThan(placed);
-      expect(await end(service, 'SIGKILL')).toBe('SIGKILL');
-    }
+test('killed again and again in the middle of work, nothing is lost and nothing happens twice [S1.5] [X.1] [X.3]', async () => {
+  const data = dataFolder();
+  // A message that was under way in more processes that died is taken for what killed them, and becomes a dead letter.
+  const kills = 3;
+  const perRound = 12;
+  let placed = 0;
+  for (let round = 0; round < kills; round++) {
     const service = await started(data);
-    const { totals } = await service.shop.untilDone(placed);
-    expect(totals).toMatchObject({ orders: kills * perRound, twice: 0, deadLetters: 0 });
-    expect(await end(service, 'SIGINT')).toBe(0);
-  },
-);
+    for (let n = 0; n < perRound; n++) await service.shop.place();
+    placed += perRound;
+    // With work in all stages: done, in line, and between two attempts.
+    await expect
+      .poll(async () => (await service.shop.state()).totals.charged, { interval: 10 })
+      .toBeGreaterThan(placed - perRound);
+    const { totals } = await service.shop.state();
+    expect(totals.receipts, 'the kill must meet unfinished work').toBeLessThan(placed);
+    expect(await end(service, 'SIGKILL')).toBe('SIGKILL');
+  }
+  const service = await started(data);
+  const { totals } = await service.shop.untilDone(placed);
+  expect(totals).toMatchObject({ orders: kills * perRound, twice: 0, deadLetters: 0 });
+  expect(await end(service, 'SIGINT')).toBe(0);
+});

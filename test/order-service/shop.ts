@@ -50,9 +50,7 @@ export function shopAt(url: string): ShopClient {
     },
     async until(number, handler, status) {
       let found: HandlerState | undefined;
-      await expect
-        .poll(async () => (found = await find(number, handler))?.status, { timeout: 30_000, interval: 20 })
-        .toBe(status);
+      await expect.poll(async () => (found = await find(number, handler))?.status, { interval: 20 }).toBe(status);
       return found as HandlerState;
     },
     async untilDone(orders) {

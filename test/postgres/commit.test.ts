@@ -100,7 +100,7 @@ describe('a commit', () => {
       await tx.query(`insert into ${schema}.effect values (1)`);
       const lives = async (): Promise<number | null> =>
         (await pool.query('select from pg_stat_activity where pid = $1', [rows[0]?.pid])).rowCount;
-      await expect.poll(lives, { timeout: 20_000 }).toBe(0);
+      await expect.poll(lives).toBe(0);
     });
     await expect(committing).rejects.toThrow(/terminat|not queryable/i);
     expect(await effects()).toBe(0);

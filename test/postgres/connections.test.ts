@@ -99,7 +99,7 @@ for (const { name, open } of CLIENTS) {
             schema,
           ])
         ).rowCount;
-      await expect.poll(listens, { timeout: 20_000 }).toBe(1);
+      await expect.poll(listens).toBe(1);
       const before = wakes;
       await expect
         .poll(() =>

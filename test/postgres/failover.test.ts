@@ -79,7 +79,7 @@ test('a channel that cannot be listened to leaves no connection behind', async (
 });
 
 // A connection has ten seconds before it is doubted.
-const PATIENT = { timeout: 180_000 };
+const PATIENT = { timeout: 300_000 };
 
 interface SilentWay {
   readonly url: string;
@@ -193,7 +193,7 @@ test(
     await hf.send(direct, placed, 1);
     await direct.query('commit');
     const done = async (): Promise<unknown[]> => (await direct.query(`select attempts from ${schema}.delivered`)).rows;
-    await expect.poll(done, { timeout: 160_000 }).toEqual([{ attempts: 1 }]);
+    await expect.poll(done).toEqual([{ attempts: 1 }]);
   },
 );
 
@@ -224,7 +224,7 @@ test(
     await direct.query('commit');
     const done = async (): Promise<unknown[]> =>
       (await direct.query(`select handler::int from ${schema}.delivered`)).rows;
-    await expect.poll(done, { timeout: 160_000 }).toEqual([{ handler: 2 }]);
+    await expect.poll(done).toEqual([{ handler: 2 }]);
     expect(events).toContainEqual(
       expect.objectContaining({ kind: 'run-refused', handler: 'greedy', reason: 'outcome-unknown' }),
     );

@@ -47,17 +47,13 @@ test('a handler that comes late finds everything that waited before what is sent
   expect((await client.query(`select from ${schema}.delivery where handler = 0`)).rowCount).toBe(0);
 });
 
-test(
-  'a transaction that somebody forgot does not keep a new handler from its work',
-  { timeout: 30_000 },
-  async ({ postgres: server }) => {
-    const { store, schema, send } = await stage(server);
-    const forgotten = await connect(server);
-    await forgotten.query('begin');
-    await forgotten.query(`create table ${schema}.something (n int)`);
-    const worker = await own(store);
-    await send(1);
-    expect((await worker.read()).ready.length).toBe(1);
-    await forgotten.query('rollback');
-  },
-);
+test('a transaction that somebody forgot does not keep a new handler from its work', async ({ postgres: server }) => {
+  const { store, schema, send } = await stage(server);
+  const forgotten = await connect(server);
+  await forgotten.query('begin');
+  await forgotten.query(`create table ${schema}.something (n int)`);
+  const worker = await own(store);
+  await send(1);
+  expect((await worker.read()).ready.length).toBe(1);
+  await forgotten.query('rollback');
+});

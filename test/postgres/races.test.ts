@@ -123,7 +123,7 @@ describe('a settle and a takeover at once', () => {
     await on.other.query('begin; set local idle_in_transaction_session_timeout = 300');
     await on.other.query(finishStatement(on.schema), [...finishParams(owner.id, [owner.done(delivery)])]);
     expect(await heir.session.acquire(heir.id, [token])).toEqual([]);
-    await expect.poll(() => heir.session.acquire(heir.id, [token]), { timeout: 20_000 }).toHaveLength(1);
+    await expect.poll(() => heir.session.acquire(heir.id, [token])).toHaveLength(1);
     const { rows } = await on.pool.query(`select count(*)::int as n from ${on.schema}.delivery`);
     expect(rows).toEqual([{ n: 1 }]);
   });

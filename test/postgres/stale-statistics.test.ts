@@ -15,7 +15,7 @@ const ROWS = 20_000;
 /** How many rows of the table one act may look at: those it asks for, and what it needs to find them. */
 const MOST_TOUCHED = 8_000;
 const UNITS = Array.from({ length: 32 }, (_, bucket) => 32 + bucket);
-const FILLING = { timeout: 120_000 };
+const FILLING = { timeout: 300_000 };
 
 type Acts = Pick<RelaySession<never>, 'load' | 'read' | 'fetch' | 'settle' | 'mark'>;
 

@@ -4,7 +4,7 @@ import { needs } from '../support/needs.ts';
 import { testService, type TestService } from './service.ts';
 
 const test = needs('postgres');
-const SLOW = { timeout: 180_000 };
+const SLOW = { timeout: 300_000 };
 const KEYS = 700;
 const EACH = 8;
 

@@ -45,8 +45,8 @@ describe('a server of our own', () => {
     await once(child.stdout, 'data');
     expect(await isListening(port)).toBe(true);
     child.kill('SIGKILL');
-    await expect.poll(() => isListening(port), { timeout: 30_000 }).toBe(false);
-    await expect.poll(() => existsSync(folder), { timeout: 30_000 }).toBe(false);
+    await expect.poll(() => isListening(port)).toBe(false);
+    await expect.poll(() => existsSync(folder)).toBe(false);
   });
 
   test('that cannot start says why, and leaves nothing behind', async () => {

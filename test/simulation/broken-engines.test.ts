@@ -33,7 +33,7 @@ describe('the simulation catches an engine', () => {
     { what: 'that lets attempts take for ever', changeHandlers: timeoutForgotten, shows: /not finished/ },
   ];
   for (const { what, shows, ...broken } of cases) {
-    test(`${what} [X.12]`, { timeout: 120_000 }, async () => {
+    test(`${what} [X.12]`, async () => {
       const found = await findBroken({ from: 1, count: 500, enough: 1 }, broken);
       expect(found.broken[0]?.problems.join('\n')).toMatch(shows);
     });

@@ -1,6 +1,7 @@
 import { expect, onTestFinished } from 'vitest';
 import { migrate } from '../../src/postgres/index.ts';
 import { withClient } from '../contract/sql-clients.ts';
+import { amount } from '../support/amount.ts';
 import { needs, type TestServer } from '../support/needs.ts';
 import { replayCommand } from './many-seeds.ts';
 import { PgDesk } from './pg-desk.ts';
@@ -9,7 +10,7 @@ import { type PgResult, PgSchedule } from './pg-schedule.ts';
 const test = needs('postgres');
 const FILE = 'test/simulation/postgres.test.ts';
 const GIVEN = process.env['HOLDFAST_SEED'];
-const SEEDS = GIVEN === undefined ? Array.from({ length: 300 }, (_, i) => i + 1) : [Number(GIVEN)];
+const SEEDS = GIVEN === undefined ? Array.from({ length: amount(100, 300) }, (_, i) => i + 1) : [Number(GIVEN)];
 // Each has its own schema; together they need fewer connections than a server of default size has.
 const AT_ONCE = 6;
 
@@ -29,7 +30,7 @@ async function openDesk({ url, namespace }: TestServer, n: number): Promise<PgDe
 }
 
 test(
-  `${SEEDS.length} schedules on PostgreSQL, with faults between any two statements, keep the promises [X.12]`,
+  `hundreds of schedules on PostgreSQL, with faults between any two statements, keep the promises [X.12]`,
   { timeout: 600_000 },
   async ({ postgres: server }) => {
     const desks: PgDesk[] = [];

@@ -43,9 +43,7 @@ test('one action is one trace, from the request over a handler and what it sends
     await inTransaction((tx) => hf.send(tx, placed, { n: 1 }));
     span.end();
   });
-  await expect
-    .poll(() => exporter.getFinishedSpans().map(({ name }) => name), { timeout: 30_000 })
-    .toContain('handle order.charged');
+  await expect.poll(() => exporter.getFinishedSpans().map(({ name }) => name)).toContain('handle order.charged');
   const spans = new Map(exporter.getFinishedSpans().map((span) => [span.name, span]));
   const parentOf = (name: string): string | undefined => {
     const parent = spans.get(name)?.parentSpanContext?.spanId;
@@ -83,7 +81,7 @@ test('poison is retried, counted, logged and told of, without the secret in its 
     await hf.send(tx, placed, { n: 1 }),
     await hf.send(tx, placed, { n: 2 }),
   ]);
-  await expect.poll(() => alerts, { timeout: 30_000 }).toHaveLength(1);
+  await expect.poll(() => alerts).toHaveLength(1);
   expect(alerts[0]).toMatchObject({
     kind: 'dead',
     eventId: poison?.id,
@@ -107,7 +105,7 @@ test('poison is retried, counted, logged and told of, without the secret in its 
     ['warn', 2, 503],
     ['error', 3, 503],
   ]);
-  await expect.poll(() => metrics.text(), { timeout: 30_000 }).toMatch(/^outbox_pending \d+$/m);
+  await expect.poll(() => metrics.text()).toMatch(/^outbox_pending \d+$/m);
   await running.stop();
   expect(metrics.text()).not.toMatch(/^outbox_pending \d+$/m);
 });

@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { expect, onTestFinished } from 'vitest';
 import { migrate } from '../../src/postgres/index.ts';
 import { privateRedis } from '../idempotency-stores/private-redis.ts';
+import { amount } from '../support/amount.ts';
 import { needs, type TestServer } from '../support/needs.ts';
 import { JobSender, jobs, sendAll, type Sendings } from './job-sender.ts';
 import { JobServerProcess } from './job-server-process.ts';
@@ -52,41 +53,43 @@ function expectTrouble(servers: readonly JobServerProcess[], { suppressed, repla
 }
 
 test(
-  'of 1,000 signed jobs with crashes and duplicates on PostgreSQL, each takes effect exactly once [S3.3] [S3.5]',
+  'of many signed jobs with crashes and duplicates on PostgreSQL, each takes effect exactly once [S3.3] [S3.5]',
   { timeout: 600_000 },
   async ({ postgres }) => {
     const { url, schema, count } = await effectTable(postgres);
-    const options = { url, schema, store: 'postgres', kills: 4, throws: 20 } as const;
+    const options = { url, schema, store: 'postgres', kills: 8, throws: 20 } as const;
     const servers = await Promise.all([1, 2].map(() => JobServerProcess.start(options)));
     const sender = new JobSender(servers.map((server) => server.url));
-    await sendAll(sender, jobs(1_000));
-    expect(await count()).toEqual({ lines: 1_000, effects: 1_000 });
+    const all = amount(600, 1_000);
+    await sendAll(sender, jobs(all));
+    expect(await count()).toEqual({ lines: all, effects: all });
     expectTrouble(servers, sender.seen);
   },
 );
 
 test(
-  'of 5,000 signed jobs with crashes, duplicates and Redis stopped and hung in the middle, each takes effect exactly once [S3.3] [S3.5]',
+  'of thousands of signed jobs with crashes, duplicates and Redis stopped and hung in the middle, each takes effect exactly once [S3.3] [S3.5]',
   { timeout: 600_000 },
   async ({ postgres, redisServer }) => {
     const { url, schema, count } = await effectTable(postgres);
     const redis = await privateRedis(redisServer.url);
-    const options = { url, schema, store: 'layered', redisUrl: redis.url, kills: 1, throws: 5 } as const;
+    const options = { url, schema, store: 'layered', redisUrl: redis.url, kills: 3, throws: 12 } as const;
     const servers = await Promise.all([1, 2].map(() => JobServerProcess.start(options)));
     const sender = new JobSender(servers.map((server) => server.url));
     const troubles: Promise<unknown>[] = [];
-    await sendAll(sender, jobs(5_000), (done) => {
-      if (done === 1_000) troubles.push(redis.kill());
-      if (done === 2_000) troubles.push(Promise.all(troubles).then(() => redis.start()));
-      if (done === 3_000) redis.hang();
-      if (done === 4_000) redis.goOn();
+    const fifth = amount(300, 1_000);
+    await sendAll(sender, jobs(5 * fifth), (done) => {
+      if (done === fifth) troubles.push(redis.kill());
+      if (done === 2 * fifth) troubles.push(Promise.all(troubles).then(() => redis.start()));
+      if (done === 3 * fifth) redis.hang();
+      if (done === 4 * fifth) redis.goOn();
     });
     await Promise.all(troubles);
-    expect(await count()).toEqual({ lines: 5_000, effects: 5_000 });
+    expect(await count()).toEqual({ lines: 5 * fifth, effects: 5 * fifth });
     expectTrouble(servers, sender.seen);
     const client = new Redis(redis.url);
     onTestFinished(() => client.disconnect());
-    expect(await client.dbsize()).toBeGreaterThan(1_000);
+    expect(await client.dbsize()).toBeGreaterThan(fifth);
   },
 );
 
