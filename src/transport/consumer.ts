@@ -36,6 +36,8 @@ export class Consumer {
   readonly #options: ConsumerOptions;
   readonly #stopped = new AbortController();
   readonly #running: Promise<void>;
+  /** Places that cannot be read, and how often that was seen. */
+  readonly #waiting = new Map<string, number>();
 
   constructor(options: ConsumerOptions) {
     this.#options = options;
@@ -76,6 +78,7 @@ export class Consumer {
       types,
       isDead: this.#options.isDead,
       onBatch: (batch) => this.#store(batch),
+      onPlace: (place, problem) => this.#notePlace(place, problem),
       onLost: lost.reject,
     });
     let isLate = false;
@@ -93,6 +96,16 @@ export class Consumer {
     } finally {
       await within(effects, consumption.stop()).catch(() => undefined);
     }
+  }
+
+  #notePlace(place: string, problem: unknown): void {
+    const { tell, broker } = this.#options;
+    const about = { transport: broker.name, place };
+    const failures = (this.#waiting.get(place) ?? 0) + 1;
+    if (problem !== undefined) {
+      this.#waiting.set(place, failures);
+      tell({ kind: 'place-waiting', ...about, error: problem, failures });
+    } else if (this.#waiting.delete(place)) tell({ kind: 'place-ready', ...about });
   }
 
   async #store(batch: readonly InboundMessage[]): Promise<void> {
