@@ -313,6 +313,11 @@ export interface RelaySession<Tx> {
    * answers are in their order. Throws `OUTBOX_FULL`.
    */
   receive(messages: readonly ForeignMessage[], rememberMs: number): Promise<readonly SendResult[]>;
+  /**
+   * Those of these names that messages may be taken as which a handler takes that somebody serves now, as the process has it that
+   * registered it last. A store that has no such thing takes what its own process knows.
+   */
+  taken?(names: readonly string[]): Promise<readonly string[]>;
   /** Dead letters of these units of which no copy was noted since they died, by unit and place in line. */
   unmirrored(units: readonly number[], which: UnmirroredRequest): Promise<readonly DeadLetter[]>;
   /** Notes that there are copies of these. Needs no lease: a second copy does no harm. */

@@ -8,7 +8,8 @@ import { fromWire, toDeadWire } from './cloud-event.ts';
 import { Consumer } from './consumer.ts';
 import { publisher } from './publisher.ts';
 import { isRefusedPlace } from './refused-place.ts';
-import { publishedAs, receivedAs } from './taken-as.ts';
+import { readAllTypes } from './read-all-types.ts';
+import { publishedAs } from './taken-as.ts';
 import type { Transport, TransportHost } from './transport.ts';
 import { within } from './within.ts';
 import { inboundOf, keptAs, KEPT_TYPES, type KeptMessage } from './kept-message.ts';
@@ -55,7 +56,7 @@ export function transportOf(broker: Broker): Transport {
       const [error] = errors.values();
       return { done: letters.filter((letter) => !errors.has(letter)), error };
     },
-    receive: (host, { isDead }) => new Consumer({ ...host, broker, classifier, takenAs: takenAs(host), isDead }),
+    receive: (host, { isDead }) => new Consumer({ ...host, broker, classifier, isDead }),
     close: () => broker.close(),
   };
 }
@@ -85,14 +86,10 @@ function readingAgain<Tx>(broker: Broker, host: TransportHost): HandlingHandler<
     const { sourceId, problem } = kept;
     if (type === 'holdfast.imported' && replays === 0)
       throw new HoldfastError('MESSAGE_IMPORTED', { sourceId, problem });
-    const message = fromWire(inboundOf(kept), { takenAs: takenAs(host), decode: broker.decode });
+    const inbound = inboundOf(kept);
+    const message = await readAllTypes(host, (takenAs) => fromWire(inbound, { takenAs, decode: broker.decode }));
     if (message) await host.receive([message]);
   };
   const takes = new Map(KEPT_TYPES.map((type) => [type as string, { event: { type, schema: undefined }, run }]));
   return { ...RULES, kind: 'handle', name: `from-${broker.name}`, concurrency: 1, takes };
-}
-
-function takenAs({ service, types }: TransportHost): (type: string) => string | undefined {
-  const known = new Set(types);
-  return (type) => (known.has(type) ? receivedAs(service, type) : undefined);
 }
