@@ -79,6 +79,14 @@ export class RelayPrinter {
       case 'transport-failed':
         this.#transportFailed(event);
         break;
+      case 'place-waiting':
+        this.#placeWaiting(event);
+        break;
+      case 'place-ready': {
+        const { kind, transport, place } = event;
+        this.say(kind, `${transport}: ${place} is read now`, { transport, place });
+        break;
+      }
       case 'house':
         this.#house(event);
         break;
@@ -159,6 +167,17 @@ export class RelayPrinter {
     this.say(kind, `${transport} did not answer (${during}: ${message}); tried again`, {
       transport,
       during,
+      message,
+      failures,
+    });
+  }
+
+  #placeWaiting({ kind, transport, place, error, failures }: Extract<RelayEvent, { kind: 'place-waiting' }>): void {
+    if (!Number.isInteger(Math.log2(failures))) return;
+    const message = error instanceof Error ? error.message : String(error);
+    this.say(kind, `${transport}: ${place} waits, the others are read (${message}); looked for again`, {
+      transport,
+      place,
       message,
       failures,
     });

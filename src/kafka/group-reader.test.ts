@@ -12,7 +12,7 @@ function scripted(committed: bigint[]): KafkaConsumer {
   const answers = [{ responses: [{ topicId: 'id', partitions: [{ partitionIndex: 0, records: [batch] }] }] }];
   return {
     assignments: [{ topic: 'order', partitions: [0] }],
-    topics: { track: () => undefined },
+    topics: { has: () => false, track: () => undefined },
     connections: [],
     metadata: async () => ({
       topics: new Map([['order', { id: 'id', partitionsCount: 1, partitions: [{ leader: 1 }] }]]),
@@ -38,7 +38,7 @@ async function readWhileBatchTakes(ms: number): Promise<{ committed: bigint[]; l
     stored.resolve();
   };
   const onLost = (error: unknown): void => void lost.push(error);
-  const request = { group: 'mail', types: ['order.placed'], isDead: false, onBatch, onLost };
+  const request = { group: 'mail', types: ['order.placed'], isDead: false, onBatch, onPlace: () => undefined, onLost };
   const reader = new GroupReader(scripted(committed), scripted([]), { request, topics: ['order'], effects });
   await reader.start();
   await stored.promise;

@@ -5,10 +5,10 @@ import type { ConsumeRequest, Consumption, InboundMessage } from '../transport/b
 import { within } from '../transport/within.ts';
 import { committedRecords, nextOffset } from './committed-records.ts';
 import { endClient, type FetchAnswer, type KafkaConsumer, SESSION_MS, type TopicMetadata } from './kafka-library.ts';
+import { GroupTopics } from './group-topics.ts';
 import { fromRecord } from './kafka-record.ts';
 import { findPositions, type Position } from './positions.ts';
 import { isApiError, topicRefusal } from './refusal.ts';
-import { metadataOf } from './topic-metadata.ts';
 
 /** What a reader works with. */
 export interface GroupReaderOptions {
@@ -56,6 +56,7 @@ export class GroupReader implements Consumption {
   #round = 0;
   /** When the group last heard of it. */
   #aliveAtMs = 0;
+  readonly #topics: GroupTopics;
   #partitionCounts = new Map<string, number>();
   #running: Promise<void> | undefined;
 
@@ -67,19 +68,16 @@ export class GroupReader implements Consumption {
     this.#member = member;
     this.#fetcher = fetcher;
     this.#options = options;
+    this.#topics = new GroupTopics(fetcher, options.topics, options.request.onPlace, options.effects);
   }
 
-  /** Joins the group and begins to read. Rejects with `KAFKA_TOPIC_REFUSED` where a topic is missing or closed to it. */
+  /** Joins the group and begins to read. Rejects with `KAFKA_TOPIC_REFUSED` where all topics are missing or closed to it. */
   async start(): Promise<void> {
-    const { topics } = this.#options;
     this.#member.on('error', (error) => this.#lose(error));
     this.#fetcher.on('error', (error) => this.#lose(error));
     this.#member.on('consumer:group:join', () => this.#beginRound());
     this.#member.on('consumer:heartbeat:end', () => this.#noteAlive());
-    for (const topic of topics) {
-      this.#member.topics.track(topic);
-      this.#fetcher.topics.track(topic);
-    }
+    await this.#topics.find();
     await this.#countPartitions();
     await this.#member.joinGroup({});
     this.#stopped.signal.throwIfAborted();
@@ -150,6 +148,7 @@ export class GroupReader implements Consumption {
         await this.#fetchAll(positions, fetching);
         await this.#hand(fetched, round);
       }
+      this.#topics.lookAgain();
       if (await this.#hasMorePartitions()) await this.#joinAgain();
     }
     for (const one of fetching.values()) one.catch(() => undefined);
@@ -168,12 +167,10 @@ export class GroupReader implements Consumption {
     positions: ReadonlyMap<string, Position>,
     fetching: Map<number, Promise<Fetched | undefined>>,
   ): Promise<void> {
-    const { topics } = await within(
-      this.#options.effects,
-      this.#fetcher.metadata({ topics: [...this.#options.topics] }),
-    );
+    const { topics } = await within(this.#options.effects, this.#fetcher.metadata({ topics: this.#topics.there }));
     const byNode = new Map<number, Position[]>();
     for (const position of positions.values()) {
+      if (!this.#topics.isOpen(position.topic)) continue;
       const node = topics.get(position.topic)?.partitions[position.partition]?.leader ?? -1;
       byNode.set(node, [...(byNode.get(node) ?? []), position]);
     }
@@ -202,8 +199,10 @@ export class GroupReader implements Consumption {
     const limits = { maxWaitTime: WAIT_MS, minBytes: 1, maxBytes: MAX_BYTES, isolationLevel: 1 } as const;
     try {
       const answer = await within(this.#options.effects, this.#fetcher.fetch({ node, ...limits, topics: request }));
+      this.#topics.noteFetched(byTopic.keys());
       return foundIn(node, answer, wanted, topics);
     } catch (error) {
+      if (this.#topics.close(error, namesOf(topics))) return { node, found: [], ends: [] };
       if (!isApiError(error, 'OFFSET_OUT_OF_RANGE')) throw topicRefusal(error, [...byTopic.keys()].join(', ')) ?? error;
       // What stood there is gone. Reading begins where there is something.
       this.#beginRound();
@@ -242,31 +241,26 @@ export class GroupReader implements Consumption {
   }
 
   async #countPartitions(): Promise<void> {
-    const known = await metadataOf(this.#fetcher, this.#options.topics);
-    for (const metadata of known.values()) if (metadata instanceof HoldfastError) throw metadata;
-    const counted = [...known].map(
-      ([topic, metadata]) => [topic, (metadata as TopicMetadata).partitionsCount] as const,
-    );
-    this.#partitionCounts = new Map(counted);
+    const { topics } = await this.#fetcher.metadata({ topics: this.#topics.there });
+    this.#partitionCounts = new Map([...topics].map(([topic, { partitionsCount }]) => [topic, partitionsCount]));
+    for (const topic of topics.keys()) {
+      if (this.#member.topics.has(topic)) continue;
+      this.#member.topics.track(topic);
+      this.#fetcher.topics.track(topic);
+    }
   }
 
   async #hasMorePartitions(): Promise<boolean> {
-    const { topics } = await within(
-      this.#options.effects,
-      this.#fetcher.metadata({ topics: [...this.#options.topics] }),
-    );
+    const { topics } = await within(this.#options.effects, this.#fetcher.metadata({ topics: this.#topics.there }));
     return [...topics].some(
       ([topic, { partitionsCount }]) => partitionsCount > (this.#partitionCounts.get(topic) ?? 0),
     );
   }
 
-  /** Partitions were added to a topic: the group gives them out when its leader joins again. */
+  /** Partitions were added to a topic, or a topic is there that was missing: the group gives them out when its leader joins again. */
   async #joinAgain(): Promise<void> {
     await within(this.#options.effects, this.#countPartitions());
-    await within(
-      this.#options.effects,
-      this.#member.metadata({ topics: [...this.#options.topics], forceUpdate: true }),
-    );
+    await within(this.#options.effects, this.#member.metadata({ topics: this.#topics.there, forceUpdate: true }));
     await within(this.#options.effects, this.#member.joinGroup({}));
   }
 }
@@ -277,7 +271,7 @@ function foundIn(
   wanted: readonly Position[],
   topics: ReadonlyMap<string, TopicMetadata>,
 ): Fetched {
-  const names = new Map([...topics].map(([topic, { id }]) => [id, topic]));
+  const names = namesOf(topics);
   const from = new Map(wanted.map((position) => [`${position.topic}/${position.partition}`, position.next]));
   const found: Found[] = [];
   const ends: Position[] = [];
@@ -296,4 +290,9 @@ function foundIn(
     }
   }
   return { node, found, ends };
+}
+
+/** The names of topics by their ids. */
+function namesOf(topics: ReadonlyMap<string, TopicMetadata>): ReadonlyMap<string, string> {
+  return new Map([...topics].map(([topic, { id }]) => [id, topic]));
 }

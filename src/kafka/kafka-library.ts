@@ -93,7 +93,7 @@ export interface Assignment {
 
 export interface KafkaConsumer extends KafkaClient {
   readonly assignments: readonly Assignment[] | null;
-  readonly topics: { track(topic: string): unknown };
+  readonly topics: { has(topic: string): boolean; track(topic: string): unknown };
   joinGroup(options: object): Promise<unknown>;
   fetch(options: FetchRequest): Promise<FetchAnswer>;
   commit(options: {

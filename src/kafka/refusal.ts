@@ -12,6 +12,7 @@ const FOR_GOOD = new Set([
   'UNSUPPORTED_FOR_MESSAGE_FORMAT',
   'POLICY_VIOLATION',
 ]);
+const CLOSED = 'TOPIC_AUTHORIZATION_FAILED';
 const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
 /** What one record can be to blame for, and those beside it not. */
 const OF_A_RECORD = new Set([...TOO_LARGE, 'INVALID_RECORD', 'CORRUPT_MESSAGE', 'POLICY_VIOLATION']);
@@ -30,6 +31,7 @@ interface Nested {
   readonly response?: {
     readonly responses?: readonly {
       readonly name: string;
+      readonly topicId?: string;
       readonly partitionResponses?: readonly { readonly index: number; readonly errorCode: number }[];
     }[];
   };
@@ -58,6 +60,21 @@ export function topicRefusal(error: unknown, topic: string): HoldfastError | und
       return refused(topic, 'UNKNOWN_TOPIC_OR_PARTITION', error);
   }
   return undefined;
+}
+
+/** The topics that may not be read, and why, in an error of `fetch`. It names them by their ids, which `names` tells the names of. */
+export function closedIn(error: unknown, names: ReadonlyMap<string, string>): ReadonlyMap<string, HoldfastError> {
+  const closed = new Map<string, HoldfastError>();
+  for (const { response, errors = [] } of errorsIn(error)) {
+    for (const [place, { topicId = '' }] of (response?.responses ?? []).entries()) {
+      const isHere = ({ path, apiId }: Nested): boolean =>
+        apiId === CLOSED && (path?.startsWith(`/responses/${place}/`) ?? false);
+      const topic = names.get(topicId);
+      if (topic !== undefined && (errors as readonly Nested[]).some(isHere))
+        closed.set(topic, refused(topic, CLOSED, error));
+    }
+  }
+  return closed;
 }
 
 /**

@@ -39,3 +39,15 @@ export function receiveAct(
     });
   };
 }
+
+/** Asking which names are taken, for one schema. $1 is the names as JSON. */
+export function takenAct(link: Link, schema: string): (names: readonly string[]) => Promise<readonly string[]> {
+  // All that a handler takes is written anew whenever it registers, in one transaction: what its last one has left out is older. So a
+  // type that was given up is not kept for a handler that lives on.
+  const statement = `select distinct s.type from ${schema}.subscription s
+    where s.type in (select json_array_elements_text($1::text::json))
+      and age(s.xmin) <= (select min(age(o.xmin)) from ${schema}.subscription o where o.handler = s.handler)
+      and exists (select from ${schema}.lane l join ${schema}.worker w on l.id = any (w.lanes)
+        where l.handler = s.handler and w.expires_at > clock_timestamp())`;
+  return async (names) => (await link.query(statement, [JSON.stringify(names)])).map(([name]) => name as string);
+}

@@ -51,14 +51,15 @@ export class AmqpLink {
   }
 
   /**
-   * Ends it, with the broker's consent or without. May be called twice. What was last said on `channel` is heard first: the library
-   * lets the end of a connection overtake it.
+   * Ends it, with the broker's consent or without. May be called twice. What was last said on these channels is heard first: the
+   * library lets the end of a connection overtake it.
    */
-  async close(channel?: AmqpChannel): Promise<void> {
+  async close(...channels: readonly AmqpChannel[]): Promise<void> {
     if (this.#isEnded) return;
     const timer = this.#effects.setTimer(() => this.#destroy(), CLOSE_MS);
     try {
-      if (channel) await Promise.race([channel.close().catch(() => undefined), this.ended]);
+      const heard = Promise.all(channels.map(async (channel) => channel.close()));
+      await Promise.race([heard.catch(() => undefined), this.ended]);
       await Promise.race([this.connection.close().catch(() => undefined), this.ended]);
     } finally {
       this.#effects.clearTimer(timer);

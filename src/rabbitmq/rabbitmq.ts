@@ -15,7 +15,7 @@ import { topicOfType } from '../transport/topic-of-type.ts';
 import { type AmqpLibrary, connectBy } from './amqp-client.ts';
 import { AmqpLinks } from './amqp-link.ts';
 import { ConfirmedPublisher } from './confirmed-publisher.ts';
-import { QueueConsumer } from './queue-consumer.ts';
+import { GroupConsumer } from './group-consumer.ts';
 import { Topology } from './topology.ts';
 
 /** What `rabbitmq` takes. Only the address must be there. */
@@ -121,7 +121,7 @@ class Rabbitmq implements Broker {
 
   async consume(request: ConsumeRequest): Promise<Consumption> {
     const { prefetch, competing } = this.#parts;
-    const consumer = new QueueConsumer({
+    const consumer = new GroupConsumer({
       link: await this.#links.open(),
       topology: this.#topology,
       queues: this.#topology.queuesOf(request.group, request.types, request.isDead),

@@ -1,5 +1,13 @@
 import { OptionCheck } from '../kernel/check-options.ts';
-import type { ConsumeRequest, Consumption, Decode, OutboundMessage, Broker } from '../transport/broker.ts';
+import type { HoldfastError } from '../kernel/error.ts';
+import type {
+  Broker,
+  ConsumeRequest,
+  Consumption,
+  Decode,
+  OutboundMessage,
+  PublishResult,
+} from '../transport/broker.ts';
 import { transportOf } from '../transport/transport-of.ts';
 import type { Transport } from '../transport/transport.ts';
 import { topicOfType } from '../transport/topic-of-type.ts';
@@ -8,9 +16,11 @@ import {
   type OwnConnection,
   type RedisConnections,
   type RedisStreamClient,
+  type RunCommand,
 } from './redis-commands.ts';
 import { toFields } from './stream-entry.ts';
 import { StreamReader } from './stream-reader.ts';
+import { streamRefusal } from './stream-refusal.ts';
 
 /** What `redisStreams` takes. Only the client must be there. */
 export interface RedisStreamsOptions {
@@ -80,29 +90,51 @@ class RedisStreams implements Broker {
     this.#parts = parts;
   }
 
-  async publish(messages: readonly OutboundMessage[]): Promise<readonly { readonly kind: 'published' }[]> {
-    const byStream = new Map<string, string[]>();
-    for (const message of messages) {
-      const stream = this.#parts.streamOf(message.type, message.isDead);
-      const args = byStream.get(stream) ?? [];
-      byStream.set(stream, args);
-      const fields = toFields(message);
-      args.push(String(fields.length), ...fields);
-    }
+  async publish(messages: readonly OutboundMessage[]): Promise<readonly PublishResult[]> {
+    const byStream = Map.groupBy(messages, ({ type, isDead }) => this.#parts.streamOf(type, isDead));
     const { run } = await this.#connection();
+    const results = new Map<OutboundMessage, PublishResult>();
+    const failedKeys = new Map<string, HoldfastError>();
+    for (const [stream, ofStream] of byStream) {
+      // What follows a refused one in its key waits, also where it goes to another stream.
+      const open = ofStream.filter((message) => {
+        const error = message.key === undefined ? undefined : failedKeys.get(message.key);
+        if (error) results.set(message, { kind: 'failed', error });
+        return !error;
+      });
+      const error = await this.#add(run, stream, open);
+      for (const message of open) {
+        results.set(message, error ? { kind: 'failed', error } : { kind: 'published' });
+        if (error && message.key !== undefined) failedKeys.set(message.key, error);
+      }
+    }
+    return messages.map((message) => results.get(message) as PublishResult);
+  }
+
+  /** Adds entries to a stream, all or none. Answers why the stream takes none. */
+  async #add(
+    run: RunCommand,
+    stream: string,
+    messages: readonly OutboundMessage[],
+  ): Promise<HoldfastError | undefined> {
+    const entries = messages.map(toFields);
     try {
-      for (const [stream, args] of byStream) await run('EVAL', ADD_ALL, '1', stream, ...args);
+      const args = entries.flatMap((fields) => [String(fields.length), ...fields]);
+      if (entries.length > 0) await run('EVAL', ADD_ALL, '1', stream, ...args);
+      return undefined;
     } catch (error) {
+      const refusal = streamRefusal(this.name, stream, error);
+      if (refusal) return refusal;
       await this.close();
       throw error;
     }
-    return messages.map(() => ({ kind: 'published' }));
   }
 
   async consume(request: ConsumeRequest): Promise<Consumption> {
     const { connections, streamOf, keepMs } = this.#parts;
     const streams = [...new Set(request.types.map((type) => streamOf(type, request.isDead)))];
-    const reader = new StreamReader(await connections.open(), await connections.open(), { request, streams, keepMs });
+    const options = { request, transport: this.name, streams, keepMs };
+    const reader = new StreamReader(await connections.open(), await connections.open(), options);
     try {
       await reader.start();
     } catch (error) {

@@ -1,4 +1,5 @@
 import type { Effects } from '../kernel/effects.ts';
+import type { HoldfastError } from '../kernel/error.ts';
 import { createSleep } from '../kernel/sleep.ts';
 import { systemEffects } from '../system/effects.ts';
 import { newId } from '../system/new-id.ts';
@@ -6,11 +7,13 @@ import type { ConsumeRequest, Consumption, InboundMessage } from '../transport/b
 import { within } from '../transport/within.ts';
 import type { OwnConnection } from './redis-commands.ts';
 import { fromFields } from './stream-entry.ts';
+import { streamRefusal } from './stream-refusal.ts';
 import { trimStream } from './trim-stream.ts';
 
 /** What a reader works with. */
 export interface StreamReaderOptions {
   readonly request: ConsumeRequest;
+  readonly transport: string;
   readonly streams: readonly string[];
   /** Entries that all groups have acknowledged are taken away when they are this old. */
   readonly keepMs: number;
@@ -22,6 +25,8 @@ const HOLD_MS = 10_000;
 const RENEW_MS = 3_000;
 const LOOK_MS = 250;
 const BLOCK_MS = 1_000;
+/** How often it is looked whether a stream can be used that could not. */
+const LOOK_AGAIN_MS = 2_000;
 const TRIM_EVERY_MS = 60_000;
 
 // Who reads a stream for a group. Taken when it is free, and held by a sign of life.
@@ -49,6 +54,10 @@ export class StreamReader implements Consumption {
   readonly #id = newId();
   readonly #effects: Effects = systemEffects;
   readonly #stopped = new AbortController();
+  /** Streams that can be used, and those that cannot: another kind of key has the name, or it is closed to this user. */
+  #open: readonly string[] = [];
+  #refused: readonly string[];
+  #lookedMs = Number.NEGATIVE_INFINITY;
   /** Streams it holds, and whether it has taken what others left. */
   readonly #held = new Map<string, { isClaimed: boolean }>();
   #running: Promise<void> | undefined;
@@ -60,17 +69,39 @@ export class StreamReader implements Consumption {
     this.#reading = reading;
     this.#acting = acting;
     this.#options = options;
+    this.#refused = options.streams;
   }
 
-  /** Makes sure that the group is there, from the first entry on, and begins to read. */
+  /** Makes sure that the group is there, from the first entry on, and begins to read. Rejects where no stream can be used. */
   async start(): Promise<void> {
-    const { streams, request } = this.#options;
-    for (const stream of streams) {
-      await this.#act('XGROUP', 'CREATE', stream, request.group, '0', 'MKSTREAM').catch((error: unknown) => {
-        if (!String(error).includes('BUSYGROUP')) throw error;
-      });
-    }
+    const [refusal] = await this.#look();
+    if (this.#open.length === 0 && refusal) throw refusal;
     this.#running = this.#run();
+  }
+
+  /** Makes sure of the group in streams that could not be used so far. Gives why some still cannot. */
+  async #look(): Promise<readonly HoldfastError[]> {
+    const { request, transport } = this.#options;
+    const found: string[] = [];
+    const refusals = new Map<string, HoldfastError>();
+    for (const stream of this.#refused) {
+      try {
+        await this.#act('XGROUP', 'CREATE', stream, request.group, '0', 'MKSTREAM');
+        found.push(stream);
+      } catch (error) {
+        const refusal = streamRefusal(transport, stream, error);
+        if (refusal) refusals.set(stream, refusal);
+        else if (String(error).includes('BUSYGROUP')) found.push(stream);
+        else throw error;
+      }
+    }
+    this.#refused = [...refusals.keys()];
+    this.#open = [...this.#open, ...found];
+    this.#lookedMs = this.#effects.monoMs();
+    for (const stream of found) request.onPlace(stream, undefined);
+    // Where none can be used, that is told by whoever asked.
+    if (this.#open.length > 0) for (const [stream, refusal] of refusals) request.onPlace(stream, refusal);
+    return [...refusals.values()];
   }
 
   /** Nobody waits for it to be silent: the next reader may begin at once. */
@@ -105,7 +136,8 @@ export class StreamReader implements Consumption {
 
   /** Takes streams that nobody reads. */
   async #holdMore(): Promise<void> {
-    for (const stream of this.#options.streams) {
+    if (this.#refused.length > 0 && this.#effects.monoMs() - this.#lookedMs >= LOOK_AGAIN_MS) await this.#look();
+    for (const stream of this.#open) {
       if (!this.#held.has(stream) && (await this.#hold(stream))) this.#held.set(stream, { isClaimed: false });
     }
   }

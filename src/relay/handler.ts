@@ -96,6 +96,8 @@ export interface HandlerTake<Run> {
 interface HandlerRules {
   readonly name: string;
   readonly policy: Policy;
+  /** Another policy for failures that are not the message's own. */
+  readonly policyOf?: ((error: unknown) => Policy | undefined) | undefined;
   readonly classifier: Classifier;
   readonly concurrency: number;
   readonly timeoutMs: number;

@@ -68,6 +68,21 @@ export type RelayEvent =
       readonly failures: number;
     }
   | {
+      /** One place of a broker (a topic, queue or stream) cannot be read; the others are. It is looked for again. */
+      readonly kind: 'place-waiting';
+      readonly transport: string;
+      readonly place: string;
+      readonly error: unknown;
+      /** In a row. */
+      readonly failures: number;
+    }
+  | {
+      /** A place that could not be read is read now. */
+      readonly kind: 'place-ready';
+      readonly transport: string;
+      readonly place: string;
+    }
+  | {
       /** Messages were taken from a broker and stored. Duplicates had been stored before; ignored ones nobody here takes. */
       readonly kind: 'received';
       readonly transport: string;

@@ -176,6 +176,17 @@ export interface DeliveryError {
   readonly stack?: string;
 }
 
+/** Which dead letters without a copy are wanted. */
+export interface UnmirroredRequest {
+  readonly limit: number;
+  /** None of these types. */
+  readonly without?: readonly string[];
+  /** Only of this type. */
+  readonly type?: string;
+  /** Only those behind this one. */
+  readonly after?: { readonly unit: number; readonly seq: number };
+}
+
 /** A delivery that failed for good. */
 export interface DeadLetter {
   readonly delivery: Delivery;
@@ -304,8 +315,13 @@ export interface RelaySession<Tx> {
    * answers are in their order. Throws `OUTBOX_FULL`.
    */
   receive(messages: readonly ForeignMessage[], rememberMs: number): Promise<readonly SendResult[]>;
-  /** Dead letters of these units of which no copy was noted since they died. */
-  unmirrored(units: readonly number[], limit: number): Promise<readonly DeadLetter[]>;
+  /**
+   * Those of these names that messages may be taken as which a handler takes that somebody serves now, as the process has it that
+   * registered it last. A store that has no such thing takes what its own process knows.
+   */
+  taken?(names: readonly string[]): Promise<readonly string[]>;
+  /** Dead letters of these units of which no copy was noted since they died, by unit and place in line. */
+  unmirrored(units: readonly number[], which: UnmirroredRequest): Promise<readonly DeadLetter[]>;
   /** Notes that there are copies of these. Needs no lease: a second copy does no harm. */
   mirrored(deliveries: readonly Pick<Delivery, 'unit' | 'seq' | 'cycle'>[]): Promise<void>;
   /** From now on senders wake this worker. */

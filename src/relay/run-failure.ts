@@ -31,7 +31,8 @@ export function planFailure<Tx>(handler: HandlerDefinition<Tx>, failed: FailedAt
   const { delivery, target, error, startedAt, now, random } = failed;
   const failure = judge(handler, error);
   const before = delivery.retry ? resume(delivery.retry, startedAt).state : initialState(startedAt);
-  const decision = decide(handler.policy, before, failure, now, random);
+  const policy = handler.policyOf?.(error) ?? handler.policy;
+  const decision = decide(policy, before, failure, now, random);
   const attempts = delivery.attempts + 1;
   const kept = toDeliveryError(error, failure);
   const about = {
@@ -39,7 +40,7 @@ export function planFailure<Tx>(handler: HandlerDefinition<Tx>, failed: FailedAt
     handler: handler.name,
     delivery,
     attempt: attempts,
-    maxAttempts: handler.policy.maxAttempts,
+    maxAttempts: policy.maxAttempts,
     durationMs: now.monoMs - startedAt.monoMs,
     failure,
     error: kept,

@@ -59,7 +59,13 @@ export async function importDead<Tx, SendTx>(
   const types = [...registry.all.values()].flatMap(({ takes }) => Array.from(takes.keys()));
   const receive: ConstructorParameters<typeof TransportWays>[2]['receive'] = (messages) =>
     session.receive(messages, START_DEFAULTS.inboxMs);
-  const receiving = new TransportWays<Tx>(routes, types, { service, effects, tell, receive }).importDead();
+  const receiving = new TransportWays<Tx>(routes, types, {
+    service,
+    effects,
+    tell,
+    receive,
+    taken: async () => [],
+  }).importDead();
   const sleep = createSleep(effects);
   try {
     while (!failure && effects.monoMs() - heardMs < quietMs) await sleep(LOOK_MS);

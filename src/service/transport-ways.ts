@@ -18,12 +18,17 @@ export class TransportWays<Tx> {
   readonly #routes: TransportRoutes;
   readonly #ways: readonly Way<Tx>[];
 
-  /** `types` are those that the service has handlers for. */
+  /** `types` are those that the service has handlers for; `host.taken` asks by what messages are taken as. */
   constructor(routes: TransportRoutes, types: readonly string[], host: Omit<TransportHost, 'types'>) {
     this.#routes = routes;
     this.#ways = [...routes.transports].map((transport) => {
       const mine = [...new Set(types)].filter((type) => routes.of(type) === transport);
-      const about = Object.assign({ types: mine }, host);
+      const taken: TransportHost['taken'] = async (asked) => {
+        const ofHere = asked.filter((type) => routes.of(type) === transport);
+        const names = new Set(await host.taken(ofHere.map((type) => routes.handledAs(type))));
+        return ofHere.filter((type) => names.has(routes.handledAs(type)));
+      };
+      const about = { ...host, types: mine, taken };
       const { to, from } = transport.handlers<Tx>(about);
       return { transport, host: about, to, from };
     });

@@ -46,6 +46,15 @@ export function logRelay(logger: Logger, fields: LogFields = {}): RelayObserver 
           ? logger.warn(line, 'the broker does not answer, trying again')
           : logger.debug(line, 'the broker still does not answer');
       }
+      case 'place-waiting': {
+        const { transport, place, failures } = event;
+        const line = { ...fields, transport, place, failures, ...errorFields(event.error) };
+        return failures <= 1
+          ? logger.warn(line, 'a topic, queue or stream cannot be read, looking for it again')
+          : logger.debug(line, 'a topic, queue or stream still cannot be read');
+      }
+      case 'place-ready':
+        return logger.info({ ...fields, transport: event.transport, place: event.place }, 'it is read now');
       case 'received': {
         const { transport, stored, duplicates, ignored } = event;
         return logger.debug({ ...fields, transport, stored, duplicates, ignored }, 'received');

@@ -40,6 +40,7 @@ const GAUGES: Readonly<Record<GaugeName, MetricDefinition>> = {
     'generation',
   ),
   holdfast_outbox_sampled_timestamp_seconds: gauge('When the housekeeper last counted.'),
+  holdfast_transport_waiting: gauge('1 for a topic, queue or stream that cannot be read.', 'transport', 'place'),
   holdfast_units_owned: gauge('Units of the key space this process owns.'),
   holdfast_housekeeper: gauge('1 in the process that does the housekeeping and shows the outbox gauges.'),
 };
@@ -74,6 +75,7 @@ export type GaugeName =
   | 'holdfast_outbox_full'
   | 'holdfast_outbox_unserved'
   | 'holdfast_outbox_sampled_timestamp_seconds'
+  | 'holdfast_transport_waiting'
   | 'holdfast_units_owned'
   | 'holdfast_housekeeper';
 export type HistogramName = 'holdfast_run_duration_seconds' | 'holdfast_delivery_age_seconds';

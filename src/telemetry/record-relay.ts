@@ -16,6 +16,7 @@ export class RelayRecorder {
   readonly #sampleMaxAgeMs: number;
   readonly #units = new Set<number>();
   readonly #known = new Set<string>();
+  readonly #waiting = new Map<string, Labels>();
   #sampledMs: number | undefined;
 
   constructor(sink: RelaySink, effects: Effects, sampleMaxAgeMs: number) {
@@ -61,6 +62,9 @@ export class RelayRecorder {
           transport: event.transport,
           during: event.during,
         });
+      case 'place-waiting':
+      case 'place-ready':
+        return this.#place(event);
       case 'received':
         return this.#received(event);
       case 'house':
@@ -81,6 +85,14 @@ export class RelayRecorder {
     this.#sink.add('holdfast_received_total', ignored, { transport, outcome: 'ignored' });
     if (duplicates > 0)
       this.#sink.add('consumer_dedup_hits_total', duplicates, { handler: `from-${transport}`, type: '' });
+  }
+
+  #place({ kind, transport, place }: Extract<RelayEvent, { kind: 'place-waiting' | 'place-ready' }>): void {
+    const id = `${transport}\n${place}`;
+    if (kind === 'place-waiting') this.#waiting.set(id, { transport, place });
+    else this.#waiting.delete(id);
+    const values = [...this.#waiting.values()].map((labels) => ({ labels, value: 1 }));
+    this.#sink.set('holdfast_transport_waiting', values);
   }
 
   #started(handler: string, type: string): void {

@@ -1,5 +1,5 @@
 import type { ForeignMessage, SendResult } from '../outbox/outbox-store.ts';
-import type { DeadLetter, Delivery } from '../relay/relay-store.ts';
+import type { DeadLetter, Delivery, UnmirroredRequest } from '../relay/relay-store.ts';
 import { deliveryOf } from './memory-row.ts';
 import type { MemoryTables } from './memory-tables.ts';
 import { OpenTransaction } from './memory-transaction.ts';
@@ -32,9 +32,20 @@ export function receiveInto(
 }
 
 /** Dead letters of which no copy was noted since they died. */
-export function findUnmirrored(tables: MemoryTables, units: readonly number[], limit: number): readonly DeadLetter[] {
-  const rows = units.flatMap((unit) => tables.lines.line(unit));
-  const dead = rows.filter(({ state, mirrored, cycle }) => state === 'failed' && mirrored < cycle);
+export function findUnmirrored(
+  tables: MemoryTables,
+  units: readonly number[],
+  { limit, without = [], type, after }: UnmirroredRequest,
+): readonly DeadLetter[] {
+  const rows = units.toSorted((a, b) => a - b).flatMap((unit) => tables.lines.line(unit));
+  const isBehind = ({ unit, seq }: { readonly unit: number; readonly seq: number }): boolean =>
+    !after || unit > after.unit || (unit === after.unit && seq > after.seq);
+  const dead = rows
+    .filter(({ state, mirrored, cycle }) => state === 'failed' && mirrored < cycle)
+    .filter(
+      (row) =>
+        isBehind(row) && (type === undefined || row.message.type === type) && !without.includes(row.message.type),
+    );
   return dead.slice(0, limit).map((row) => ({
     delivery: deliveryOf(row, Infinity),
     error: row.error ?? { name: 'Error', message: '', kind: 'unknown' },

@@ -19,6 +19,7 @@ import {
   type Survey,
   type Token,
   type UnitLoad,
+  type UnmirroredRequest,
   type WorkerRegistration,
 } from '../relay/relay-store.ts';
 import { CommitCut, type Fault, type FaultPoint, lostConnection, never } from './memory-fault.ts';
@@ -237,8 +238,8 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
     return this.#call('receive', () => receiveInto(this.#tables, this.#wakeAll, messages, rememberMs));
   }
 
-  unmirrored(units: readonly number[], limit: number): Promise<readonly DeadLetter[]> {
-    return this.#call('unmirrored', () => findUnmirrored(this.#tables, units, limit));
+  unmirrored(units: readonly number[], which: UnmirroredRequest): Promise<readonly DeadLetter[]> {
+    return this.#call('unmirrored', () => findUnmirrored(this.#tables, units, which));
   }
 
   mirrored(deliveries: readonly Pick<Delivery, 'unit' | 'seq' | 'cycle'>[]): Promise<void> {

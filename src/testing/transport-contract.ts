@@ -120,6 +120,7 @@ function acknowledging(): readonly TransportCase[] {
         onBatch: async () => {
           throw new Error('not stored');
         },
+        onPlace: () => undefined,
         onLost: (error) => void lost.push(error),
       });
       await kit.publish(kit.open(), [kit.message({ n: 1 })]);

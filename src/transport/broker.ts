@@ -39,6 +39,12 @@ export interface ConsumeRequest {
    * a batch only after the one before it. Rejects when the consumer stops: then they may not be acknowledged.
    */
   readonly onBatch: (batch: readonly InboundMessage[]) => Promise<void>;
+  /**
+   * Is told of one place it reads, a topic, queue or stream, that it cannot be read, while the others are; and, without a problem,
+   * that it is. A place that is missing or closed is looked for again by the broker. One with a single place, or all of whose places are
+   * closed, rejects or is lost instead.
+   */
+  readonly onPlace: (place: string, problem: unknown) => void;
   /** Is told once that nothing more will come: the connection is lost, or what it reads is gone. */
   readonly onLost: (error: unknown) => void;
 }

@@ -1,26 +1,19 @@
-import type { Effects } from '../kernel/effects.ts';
 import { HoldfastError, isHoldfastError } from '../kernel/error.ts';
 import { createSleep } from '../kernel/sleep.ts';
 import type { ForeignMessage, SendResult } from '../outbox/outbox-store.ts';
-import type { RelayObserver } from '../relay/relay-event.ts';
 import type { Classifier } from '../retry/failure.ts';
 import { DEAD_SERVICE, fromWire } from './cloud-event.ts';
 import type { Consumption, InboundMessage, Broker } from './broker.ts';
 import { type KeptAbout, keptMessage } from './kept-message.ts';
+import { readAllTypes, type TakenAs } from './read-all-types.ts';
+import type { TransportHost } from './transport.ts';
 import { within } from './within.ts';
 
 /** What a consumer works with. */
-export interface ConsumerOptions {
+export interface ConsumerOptions extends TransportHost {
   readonly broker: Broker;
-  readonly service: string;
-  readonly types: readonly string[];
-  /** What a message of a type is taken as; nothing: this service does not take it. */
-  readonly takenAs: (type: string) => string | undefined;
-  readonly receive: (messages: readonly ForeignMessage[]) => Promise<readonly SendResult[]>;
   /** Tells a message that the database will never take from a database that is away. */
   readonly classifier: Classifier;
-  readonly effects: Effects;
-  readonly tell: RelayObserver;
   /** Takes the dead letters of the broker: they are kept, and wait for an operator. */
   readonly isDead: boolean;
 }
@@ -36,6 +29,8 @@ export class Consumer {
   readonly #options: ConsumerOptions;
   readonly #stopped = new AbortController();
   readonly #running: Promise<void>;
+  /** Places that cannot be read, and how often that was seen. */
+  readonly #waiting = new Map<string, number>();
 
   constructor(options: ConsumerOptions) {
     this.#options = options;
@@ -76,6 +71,7 @@ export class Consumer {
       types,
       isDead: this.#options.isDead,
       onBatch: (batch) => this.#store(batch),
+      onPlace: (place, problem) => this.#notePlace(place, problem),
       onLost: lost.reject,
     });
     let isLate = false;
@@ -95,9 +91,21 @@ export class Consumer {
     }
   }
 
+  #notePlace(place: string, problem: unknown): void {
+    const { tell, broker } = this.#options;
+    const about = { transport: broker.name, place };
+    const failures = (this.#waiting.get(place) ?? 0) + 1;
+    if (problem !== undefined) {
+      this.#waiting.set(place, failures);
+      tell({ kind: 'place-waiting', ...about, error: problem, failures });
+    } else if (this.#waiting.delete(place)) tell({ kind: 'place-ready', ...about });
+  }
+
   async #store(batch: readonly InboundMessage[]): Promise<void> {
     const { broker, tell } = this.#options;
-    const messages = batch.flatMap((inbound) => this.#read(inbound) ?? []);
+    const messages = await this.#untilAnswered(() =>
+      readAllTypes(this.#options, (takenAs) => batch.flatMap((inbound) => this.#read(inbound, takenAs) ?? [])),
+    );
     const byId = new Map(batch.map((inbound) => [inbound.sourceId, inbound]));
     const results = messages.length === 0 ? [] : await this.#receive(messages, byId);
     const stored = results.filter(({ kind }) => kind === 'stored').length;
@@ -111,8 +119,8 @@ export class Consumer {
   }
 
   /** What a message is to us; nothing: it is none of ours. */
-  #read(inbound: InboundMessage): ForeignMessage | undefined {
-    const { broker, service, takenAs, isDead } = this.#options;
+  #read(inbound: InboundMessage, takenAs: TakenAs): ForeignMessage | undefined {
+    const { broker, service, isDead } = this.#options;
     if (isDead) {
       // A copy of ours: the dead letter itself is here.
       if (inbound.headers[DEAD_SERVICE] === service) return undefined;
@@ -136,30 +144,37 @@ export class Consumer {
     messages: readonly ForeignMessage[],
     found: ReadonlyMap<string, InboundMessage>,
   ): Promise<readonly SendResult[]> {
-    const { effects, tell, classifier, receive } = this.#options;
+    const { classifier, receive } = this.#options;
+    const isRefused = (error: unknown): boolean => !isHoldfastError(error) && classifier(error).verdict === 'fail';
+    try {
+      return await this.#untilAnswered(() => receive(messages), isRefused);
+    } catch (error) {
+      const [first] = messages;
+      const inbound = first && found.get(first.sourceId);
+      if (!isRefused(error) || (messages.length === 1 && !inbound)) throw error;
+      if (messages.length === 1 && inbound)
+        return this.#receive([keptMessage(inbound, this.#about('holdfast.unreadable'), messageOf(error))], new Map());
+      const half = Math.ceil(messages.length / 2);
+      return [
+        ...(await this.#receive(messages.slice(0, half), found)),
+        ...(await this.#receive(messages.slice(half), found)),
+      ];
+    }
+  }
+
+  /** Asks the database until it answers, or refuses for good. Rejects when the consumer stops. */
+  async #untilAnswered<T>(ask: () => Promise<T>, isRefused: (error: unknown) => boolean = () => false): Promise<T> {
+    const { effects, tell } = this.#options;
+    const { signal } = this.#stopped;
     const sleep = createSleep(effects);
     for (let failures = 1; ; failures++) {
-      this.#stopped.signal.throwIfAborted();
+      signal.throwIfAborted();
       try {
-        return await receive(messages);
+        return await ask();
       } catch (error) {
-        if (!isHoldfastError(error) && classifier(error).verdict === 'fail') {
-          const half = Math.ceil(messages.length / 2);
-          const [first] = messages;
-          if (messages.length > 1)
-            return [
-              ...(await this.#receive(messages.slice(0, half), found)),
-              ...(await this.#receive(messages.slice(half), found)),
-            ];
-          const inbound = first && found.get(first.sourceId);
-          if (inbound)
-            return this.#receive(
-              [keptMessage(inbound, this.#about('holdfast.unreadable'), messageOf(error))],
-              new Map(),
-            );
-        }
+        if (isRefused(error)) throw error;
         tell({ kind: 'store-failed', during: 'receive', error, failures });
-        await sleep(Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS), this.#stopped.signal);
+        await sleep(Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS), signal);
       }
     }
   }

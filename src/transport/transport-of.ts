@@ -7,14 +7,23 @@ import type { Broker } from './broker.ts';
 import { fromWire, toDeadWire } from './cloud-event.ts';
 import { Consumer } from './consumer.ts';
 import { publisher } from './publisher.ts';
-import { publishedAs, receivedAs } from './taken-as.ts';
+import { isRefusedPlace } from './refused-place.ts';
+import { readAllTypes } from './read-all-types.ts';
+import { publishedAs } from './taken-as.ts';
 import type { Transport, TransportHost } from './transport.ts';
 import { within } from './within.ts';
 import { inboundOf, keptAs, KEPT_TYPES, type KeptMessage } from './kept-message.ts';
 
-// A message the broker refuses (too large, no such topic, no permission) is tried for about a minute: topics and rights are put right
-// by people. That the broker is away counts for nothing.
+// A message the broker refuses is tried for about a minute. That the broker is away counts for nothing.
 const REFUSED = policy({ maxAttempts: 7, baseDelayMs: 250, maxDelayMs: 30_000, timeoutMs: Infinity });
+// Topics and rights are put right by people, in their time. There may be very many messages that wait for one: so each looks rarely.
+const MISPLACED = policy({
+  baseDelayMs: 250,
+  maxDelayMs: 300_000,
+  maxElapsedMs: 86_400_000,
+  timeoutMs: Infinity,
+  clock: 'wall',
+});
 const classifier = createClassifier({ unknown: 'retry' });
 const RULES = { policy: REFUSED, classifier, timeoutMs: Infinity, onDead: 'block', repeatable: false } as const;
 const NAME = /^[a-z0-9][a-z0-9-]{0,49}$/;
@@ -47,7 +56,7 @@ export function transportOf(broker: Broker): Transport {
       const [error] = errors.values();
       return { done: letters.filter((letter) => !errors.has(letter)), error };
     },
-    receive: (host, { isDead }) => new Consumer({ ...host, broker, classifier, takenAs: takenAs(host), isDead }),
+    receive: (host, { isDead }) => new Consumer({ ...host, broker, classifier, isDead }),
     close: () => broker.close(),
   };
 }
@@ -59,6 +68,7 @@ function publishing(broker: Broker, { effects, tell }: TransportHost): Publishin
     name: `to-${broker.name}`,
     // What is published twice has one effect; an operator may send a message to the broker again.
     repeatable: true,
+    policyOf: (error) => (isRefusedPlace(error) ? MISPLACED : undefined),
     // Two batches: one on its way while the next is read.
     concurrency: 2,
     takes: new Map(),
@@ -76,14 +86,10 @@ function readingAgain<Tx>(broker: Broker, host: TransportHost): HandlingHandler<
     const { sourceId, problem } = kept;
     if (type === 'holdfast.imported' && replays === 0)
       throw new HoldfastError('MESSAGE_IMPORTED', { sourceId, problem });
-    const message = fromWire(inboundOf(kept), { takenAs: takenAs(host), decode: broker.decode });
+    const inbound = inboundOf(kept);
+    const message = await readAllTypes(host, (takenAs) => fromWire(inbound, { takenAs, decode: broker.decode }));
     if (message) await host.receive([message]);
   };
   const takes = new Map(KEPT_TYPES.map((type) => [type as string, { event: { type, schema: undefined }, run }]));
   return { ...RULES, kind: 'handle', name: `from-${broker.name}`, concurrency: 1, takes };
-}
-
-function takenAs({ service, types }: TransportHost): (type: string) => string | undefined {
-  const known = new Set(types);
-  return (type) => (known.has(type) ? receivedAs(service, type) : undefined);
 }

@@ -10,8 +10,10 @@ export interface TransportHost {
   readonly service: string;
   readonly effects: Effects;
   readonly tell: RelayObserver;
-  /** The types that this service takes from the transport. */
+  /** The types that handlers of this process take from the transport. */
   readonly types: readonly string[];
+  /** Those of these types that handlers of other processes of this service take, as the database says now. */
+  readonly taken: (types: readonly string[]) => Promise<readonly string[]>;
   /** Stores messages that came in, each once however often it comes. */
   readonly receive: (messages: readonly ForeignMessage[]) => Promise<readonly SendResult[]>;
 }

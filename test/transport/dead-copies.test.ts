@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { event, TerminalHandlerError } from '../../src/index.ts';
 import { postgresOperator } from '../../src/postgres/index.ts';
 import { localBroker } from '../../src/testing/index.ts';
-import { transportOf } from '../../src/transport/index.ts';
+import { type OutboundMessage, type PublishResult, transportOf } from '../../src/transport/index.ts';
 import { needs } from '../support/needs.ts';
 import { testService } from '../relay/service.ts';
 
@@ -56,6 +56,46 @@ test('a copy that could not be made is made when the broker is there again, and 
   expect(await here.column(`select state from $.delivery where state = 2`)).toEqual([2]);
   broker.isAway = false;
   await expect.poll(() => broker.published('order.dlq').length).toBe(1);
+});
+
+test('copies that cannot be made, however many, hold up no others, and are all made once they can be [S0.9]', async ({
+  postgres,
+}) => {
+  const here = await testService(postgres);
+  const broker = localBroker();
+  const paid = event<number>('invoice.paid');
+  let isMissing = true;
+  const refuse = (error: Error): PublishResult => ({ kind: 'failed', error });
+  const orders = here.another({
+    transport: transportOf({
+      ...broker,
+      publish: async (messages) => {
+        const isRefused = ({ isDead, type }: OutboundMessage): boolean =>
+          isMissing && isDead && type === 'invoice.paid';
+        const results = (await broker.publish(messages.filter((one) => !isRefused(one)))).values();
+        return messages.map((one) =>
+          isRefused(one) ? refuse(new Error('no such topic')) : (results.next().value as PublishResult),
+        );
+      },
+    }),
+  });
+  orders.on([placed, paid], 'book', () => {
+    throw new TerminalHandlerError('never');
+  });
+  await here.start({ of: orders });
+  await here.inTransaction(async (tx) => {
+    for (let n = 0; n < 250; n++) await orders.send(tx, paid, n);
+  });
+  const deadLetters = `select count(*)::int from $.delivery where state = 2`;
+  await expect.poll(() => here.column(deadLetters)).toEqual([250]);
+  await here.inTransaction((tx) => orders.send(tx, placed, { order: 'a', n: 1 }));
+  await expect.poll(() => broker.published('order.dlq').length).toBe(1);
+  expect(broker.published('invoice.dlq')).toEqual([]);
+  isMissing = false;
+  await expect.poll(() => broker.published('invoice.dlq').length).toBe(250);
+  const copied = `select count(*)::int from $.delivery where mirrored = cycle`;
+  await expect.poll(() => here.column(copied)).toEqual([251]);
+  expect([broker.published('invoice.dlq').length, broker.published('order.dlq').length]).toEqual([250, 1]);
 });
 
 test('dead letters that a broker keeps are taken in once, wait for an operator, and reach their handlers by a replay [S0.9]', async ({

@@ -16,6 +16,7 @@ await kafkaBroker(JSON.parse(process.argv[2] ?? '') as KafkaOptions).consume({
     process.stdout.write(`${batches === 1 ? 'stored' : 'holds'} ${numbers.join(' ')}\n`);
     if (batches > 1) await new Promise(() => undefined);
   },
+  onPlace: () => undefined,
   onLost: (error) => {
     throw error;
   },

@@ -166,6 +166,18 @@ describe('while a Kafka of its own', () => {
     await expect
       .poll(() => lost.map(String))
       .toEqual([expect.stringMatching(/TOPIC_AUTHORIZATION_FAILED .* "secret"/)]);
+    // Beside others it holds up none of them, and is read once it is allowed.
+    const beside = await consuming(broker, { group: 'other', types: ['secret.told', 'order.placed'] });
+    await broker.publish([message(4, { type: 'secret.told' })]);
+    await expect.poll(() => beside.stored.map(numberIn)).toEqual([2]);
+    await expect.poll(() => [...beside.waiting.keys()]).toEqual(['secret']);
+    await withAdmin(server.url, (admin) =>
+      admin.deleteAcls({
+        filters: [{ ...rule, resourceName: 'secret', resourcePatternType: 3, operation: read, permissionType: deny }],
+      }),
+    );
+    await expect.poll(() => beside.stored.map(numberIn)).toEqual([2, 4]);
+    expect([beside.lost, beside.waiting.size]).toEqual([[], 0]);
   }, 120_000);
 });
 

@@ -43,19 +43,27 @@ export function message(n: number, about: Partial<OutboundMessage> = {}): Outbou
 export async function consuming(
   broker: Broker,
   about: Partial<ConsumeRequest> = {},
-): Promise<{ readonly stored: InboundMessage[]; readonly lost: unknown[]; readonly consumption: Consumption }> {
+): Promise<{
+  readonly stored: InboundMessage[];
+  readonly lost: unknown[];
+  /** Why places cannot be read, by their names. */
+  readonly waiting: Map<string, unknown>;
+  readonly consumption: Consumption;
+}> {
   const stored: InboundMessage[] = [];
   const lost: unknown[] = [];
+  const waiting = new Map<string, unknown>();
   const consumption = await broker.consume({
     group: 'mail',
     types: ['order.placed'],
     isDead: false,
     onBatch: async (batch) => void stored.push(...batch),
+    onPlace: (place, problem) => void (problem === undefined ? waiting.delete(place) : waiting.set(place, problem)),
     onLost: (error) => void lost.push(error),
     ...about,
   });
   onTestFinished(() => consumption.stop());
-  return { stored, lost, consumption };
+  return { stored, lost, waiting, consumption };
 }
 
 /** A producer of foreign make: the bare library. Closed when the test ends. */

@@ -153,6 +153,21 @@ describe('reading from Kafka', () => {
     expect([...old.lost, ...fresh.lost]).toEqual([]);
   });
 
+  test('a topic that is not there yet holds up no other, is named, and is read once it is made [S1.5]', async ({
+    kafka: server,
+  }) => {
+    const options = await ownTopics(server, 'order');
+    const broker = openBroker(options);
+    const { stored, lost, waiting } = await consuming(broker, { types: ['late.come', 'order.placed'] });
+    await broker.publish([message(1)]);
+    await expect.poll(() => stored.map(numberIn)).toEqual([1]);
+    expect([...waiting].map(String)).toEqual([expect.stringContaining(`"${options.prefix}late"`)]);
+    await createTopics(server.url, [`${options.prefix}late`]);
+    await openBroker(options).publish([message(2, { type: 'late.come' })]);
+    await expect.poll(() => stored.map(numberIn)).toEqual([1, 2]);
+    expect([lost, waiting.size]).toEqual([[], 0]);
+  });
+
   test('partitions that are added to a topic are read too [S1.5]', async ({ kafka: server }) => {
     const options = await ownTopics(server, 'order');
     const broker = openBroker(options);

@@ -55,6 +55,7 @@ async function consuming(broker: Broker): Promise<{ readonly seen: number[]; rea
     onBatch: async (batch) => {
       seen.push(...batch.map(({ body }) => (JSON.parse(Buffer.from(body).toString()) as { n: number }).n));
     },
+    onPlace: () => undefined,
     onLost: (error) => void lost.push(error),
   });
   onTestFinished(() => consumption.stop());

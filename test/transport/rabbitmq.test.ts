@@ -64,6 +64,7 @@ async function consuming(
       seen.push(...batch);
       if (isHolding) await held.promise;
     },
+    onPlace: () => undefined,
     onLost: (error) => void lost.push(error),
   });
   const stop = async (): Promise<void> => {
@@ -162,6 +163,7 @@ describe('a queue of RabbitMQ', () => {
       types: ['order.placed'],
       isDead: false,
       onBatch: async () => stopped.resolve(consumption.stop()),
+      onPlace: () => undefined,
       onLost: stopped.reject,
     });
     await broker.publish([message({ n: 1 })]);
@@ -274,6 +276,7 @@ describe('a service on RabbitMQ', () => {
       types: ['order.placed'],
       isDead: true,
       onBatch: async (batch) => void copies.push(...batch),
+      onPlace: () => undefined,
       onLost: () => undefined,
     });
     onTestFinished(() => consumption.stop());

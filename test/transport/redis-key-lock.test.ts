@@ -99,6 +99,7 @@ describe('consumers that share a queue of RabbitMQ', () => {
             fences.push(attributes['fence'] ?? '');
           }
         },
+        onPlace: () => undefined,
         onLost: () => undefined,
       });
       onTestFinished(() => consumption.stop());

@@ -25,8 +25,8 @@ export const dlqImport: Command = {
     const quietMs = options.durationMs('quiet');
     const found = await service.importDead(quietMs === undefined ? {} : { quietMs });
     output.record({ ...found }, () => {
-      const known = found.known > 0 ? `, ${found.known} were here already` : '';
-      const own = found.own > 0 ? `, ${found.own} are copies of our own` : '';
+      const known = found.known > 0 ? `, ${found.known} ${found.known === 1 ? 'was' : 'were'} here already` : '';
+      const own = found.own > 0 ? `, ${found.own} ${found.own === 1 ? 'is a copy' : 'are copies'} of our own` : '';
       output.line(`${counted(found.imported, 'dead letter')} imported${known}${own}`);
     });
     return EXIT.ok;

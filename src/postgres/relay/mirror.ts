@@ -3,19 +3,24 @@ import type { Link } from '../driver/driver.ts';
 import { decodeDelivery, deliveryColumns } from './delivery-row.ts';
 import { numberList } from './number-list.ts';
 
+const BEFORE_ALL = { unit: -1, seq: -1 };
+
 /** Finding dead letters of which no copy was made in this cycle, and noting that there is one. */
 export function mirrorActs(link: Link, schema: string): Pick<RelaySession<never>, 'unmirrored' | 'mirrored'> {
   const find = `select d.* from unnest($1::text::int[]) as u (unit) cross join lateral (
       select d.error::text, (date_part('epoch', d.failed_at) * 1000)::bigint, ${deliveryColumns('always')}
       from ${schema}.delivery d where d.unit = u.unit and d.state = 2 and d.mirrored < d.cycle
-      order by d.unit limit $2::text::int) d limit $2::text::int`;
+        and d.type not in (select json_array_elements_text($3::text::json)) and d.type = coalesce($4::text, d.type)
+        and (d.unit, d.seq) > ($5::text::int, $6::text::bigint)
+      order by d.seq limit $2::text::int) d order by d.unit, d.seq limit $2::text::int`;
   // A replay since then began another cycle, and its end is another dead letter.
   const note = `update ${schema}.delivery d set mirrored = x.cycle
     from json_to_recordset($1::text::json) as x (unit int, seq bigint, cycle int)
     where d.unit = x.unit and d.state = 2 and d.seq = x.seq and d.cycle = x.cycle`;
   return {
-    unmirrored: async (units, limit) => {
-      const rows = await link.query(find, [numberList(units), limit]);
+    unmirrored: async (units, { limit, without = [], type = null, after = BEFORE_ALL }) => {
+      const which = [JSON.stringify(without), type, after.unit, after.seq] as const;
+      const rows = await link.query(find, [numberList(units), limit, ...which]);
       return rows.map((row): DeadLetter => ({
         delivery: decodeDelivery(row, 2, 'ready'),
         error: JSON.parse((row[0] as string | null) ?? '{}') as DeliveryError,

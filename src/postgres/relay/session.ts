@@ -1,7 +1,7 @@
 import type { Effects } from '../../kernel/effects.ts';
 import type { RelaySession } from '../../relay/relay-store.ts';
 import type { Driver, Link } from '../driver/driver.ts';
-import { receiveAct } from '../receive.ts';
+import { receiveAct, takenAct } from '../receive.ts';
 import { checkStart } from './check-start.ts';
 import { commitAct } from './commit.ts';
 import { mirrorActs } from './mirror.ts';
@@ -69,6 +69,7 @@ export async function openSession<Tx>(parts: SessionParts<Tx>): Promise<RelaySes
     },
     ...mirrorActs(inbound, schema),
     receive: receiveAct(inbound, schema, channel),
+    taken: takenAct(inbound, schema),
     tidy: tidyAct(house, schema, effects),
     close,
   };

@@ -120,9 +120,9 @@ function copyCases(): readonly ContractCase[] {
       const worker = await kit.own();
       await kit.send('k', { payload: '{"n":7}', headers: { tenant: 'acme' } });
       const delivery = await worker.readOne();
-      mustEqual(await worker.session.unmirrored(worker.units, 10), [], 'it has not died');
+      mustEqual(await worker.session.unmirrored(worker.units, { limit: 10 }), [], 'it has not died');
       await worker.settle(worker.dead(delivery, true));
-      const [letter] = await worker.session.unmirrored(worker.units, 10);
+      const [letter] = await worker.session.unmirrored(worker.units, { limit: 10 });
       mustEqual(
         [letter?.delivery.id, letter?.delivery.headers],
         [delivery.id, { tenant: 'acme' }],
@@ -130,11 +130,33 @@ function copyCases(): readonly ContractCase[] {
       );
       mustEqual(JSON.parse(letter?.delivery.payload ?? 'null'), { n: 7 }, 'with its payload');
       must((letter?.failedAtMs ?? 0) > 0 && (letter?.error.message ?? '') !== '', 'with why and when');
-      mustEqual((await worker.session.unmirrored([], 10)).length, 0, 'only in the units that are named');
+      mustEqual((await worker.session.unmirrored([], { limit: 10 })).length, 0, 'only in the units that are named');
       await worker.session.mirrored([{ ...delivery, cycle: 7 }]);
-      mustEqual((await worker.session.unmirrored(worker.units, 10)).length, 1, 'a note of another cycle is none of it');
+      mustEqual(
+        (await worker.session.unmirrored(worker.units, { limit: 10 })).length,
+        1,
+        'a note of another cycle is none of it',
+      );
       await worker.session.mirrored([delivery]);
-      mustEqual(await worker.session.unmirrored(worker.units, 10), [], 'it is noted');
+      mustEqual(await worker.session.unmirrored(worker.units, { limit: 10 }), [], 'it is noted');
+    }),
+    promise('dead letters to be copied are found by type, and from one on to the next', async (kit) => {
+      const worker = await kit.own({ handlers: [handler('here', ['thing.done', 'thing.begun'])] });
+      const keys = ['a', 'b', 'c', 'a'];
+      for (const key of keys) await kit.send(key);
+      await kit.send('a', { type: 'thing.begun' });
+      const { ready } = await worker.read();
+      for (const delivery of ready) await worker.settle(worker.dead(delivery, false));
+      const find = async (which: object): Promise<readonly { unit: number; seq: number; type: string }[]> =>
+        (await worker.session.unmirrored(worker.units, { limit: 10, ...which })).map(({ delivery }) => delivery);
+      const all = await find({});
+      const sorted = all.toSorted((a, b) => a.unit - b.unit || a.seq - b.seq);
+      mustEqual([all.length, all], [5, sorted], 'all of them, in their order');
+      const types = (found: typeof all): readonly string[] => found.map(({ type }) => type);
+      mustEqual(types(await find({ type: 'thing.begun' })), ['thing.begun'], 'of a type');
+      mustEqual(types(await find({ without: ['thing.done'] })), ['thing.begun'], 'without a type');
+      const paged = [...(await find({ limit: 2 })), ...(await find({ limit: 3, after: all[1] }))];
+      mustEqual(paged, all, 'page by page');
     }),
   ];
 }

@@ -105,7 +105,8 @@ export class TransportKit {
       messages.push(...batch);
       if (inbox.isHolding) await open.promise;
     };
-    begun.push(await transport.consume({ group, types, isDead, onBatch, onLost: (error) => void lost.push(error) }));
+    const onLost = (error: unknown): void => void lost.push(error);
+    begun.push(await transport.consume({ group, types, isDead, onBatch, onPlace: () => undefined, onLost }));
     this.#inboxes.push(inbox);
     return inbox;
   }
