@@ -3,11 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { readSettings, type Settings, SettingsError } from './parts/settings.ts';
 import { untilSignal } from './parts/until-signal.ts';
 import { prepare } from './prepare.ts';
-import { type Kept, ProcessKeeper } from './process-keeper.ts';
+import { type Kept, NotReadyError, ProcessKeeper } from './process-keeper.ts';
 import { reachServers, UnreachableError } from './reach-servers.ts';
 import { startTraceCollector, type TraceCollector } from './traces/trace-collector.ts';
 
-const TRACES_PORT = 3004;
 const ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 
 const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -27,15 +26,16 @@ const PROCESSES: readonly Kept[] = [
 try {
   await run(readSettings());
 } catch (error) {
-  if (!(error instanceof SettingsError || error instanceof UnreachableError)) throw error;
-  console.error(error.message);
+  const isExpected = [SettingsError, UnreachableError, NotReadyError].some((kind) => error instanceof kind);
+  if (!isExpected) throw error;
+  console.error((error as Error).message);
   process.exitCode = 1;
 }
 
 async function run(settings: Settings): Promise<void> {
   await reachServers(settings);
   await prepare(settings);
-  const collector = process.env[ENDPOINT] ? undefined : await startTraceCollector(TRACES_PORT);
+  const collector = process.env[ENDPOINT] ? undefined : await collectTraces(settings.tracesPort);
   const keeper = new ProcessKeeper({ ...process.env, [ENDPOINT]: process.env[ENDPOINT] || collector?.url });
   const asked = untilSignal();
   try {
@@ -45,6 +45,15 @@ async function run(settings: Settings): Promise<void> {
   } finally {
     await keeper.stop();
     collector?.close();
+  }
+}
+
+async function collectTraces(port: number): Promise<TraceCollector> {
+  try {
+    return await startTraceCollector(port);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    throw new SettingsError(`port ${port} is taken; choose another with TRACES_PORT`, { cause: error });
   }
 }
 

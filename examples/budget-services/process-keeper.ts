@@ -13,6 +13,9 @@ export interface Kept {
 
 const PAUSE_MS = 300;
 
+/** A program that ended before it was ready; what it wrote says why. */
+export class NotReadyError extends Error {}
+
 /** Keeps programs running: one that dies is started again. What they write goes to the standard output, each line with its name. */
 export class ProcessKeeper {
   readonly #env: NodeJS.ProcessEnv;
@@ -25,20 +28,29 @@ export class ProcessKeeper {
 
   /** Resolves when it is ready. Rejects when it ends before. */
   start(kept: Kept): Promise<void> {
-    const child = spawn(process.execPath, [...kept.args], { env: this.#env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [...kept.args], {
+      env: this.#env,
+      // The channel tells it when this process is gone.
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      // Ctrl-C is for this process alone, which then asks the others to end, once.
+      detached: true,
+    });
     this.#children.set(kept.name, child);
+    let wasReady = false;
     return new Promise((resolve, reject) => {
       const tell = (line: string): void => {
         console.log(`${kept.name.padEnd(13)} ${line}`);
         if (kept.ready.test(line)) {
           console.log(`${kept.name.padEnd(13)} is process ${child.pid}`);
+          wasReady = true;
           resolve();
         }
       };
-      for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', tell);
+      for (const stream of [child.stdout, child.stderr])
+        if (stream) createInterface({ input: stream }).on('line', tell);
       child.once('close', (code, signal) => {
-        reject(new Error(`${kept.name} ended with ${code ?? signal} before it was ready`));
-        this.#startAgain(kept, code ?? signal ?? 'no code');
+        if (wasReady) this.#startAgain(kept, code ?? signal ?? 'no code');
+        else reject(new NotReadyError(`${kept.name} ended with ${code ?? signal} before it was ready; see above`));
       });
     });
   }
@@ -55,9 +67,9 @@ export class ProcessKeeper {
 
   #startAgain(kept: Kept, ended: string | number): void {
     if (this.#isStopping) return;
-    console.log(`${kept.name.padEnd(13)} ended with ${ended}; starting it again`);
+    console.log(`${kept.name.padEnd(13)} ended (${ended}); starting it again`);
     setTimeout(() => {
-      if (!this.#isStopping) this.start(kept).catch(() => undefined);
+      if (!this.#isStopping) this.start(kept).catch((error: Error) => this.#startAgain(kept, error.message));
     }, PAUSE_MS);
   }
 }

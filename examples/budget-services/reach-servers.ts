@@ -27,10 +27,15 @@ async function problemOf(server: string, variable: string, reach: () => Promise<
     await reach();
     return undefined;
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const why = code ?? (message || 'no answer');
-    return `${server} does not answer where ${variable} says (${why}); docker compose up -d starts one`;
+    return `${server} does not answer where ${variable} says (${reasonOf(error)}); docker compose up -d starts one`;
   }
+}
+
+/** What the innermost of them says: clients wrap what the socket said. */
+function reasonOf(error: unknown): string {
+  const { errors, cause, code, message } = error as AggregateError & NodeJS.ErrnoException;
+  const inner = (errors as unknown[] | undefined)?.[0] ?? cause;
+  return inner === undefined ? (code ?? (message || 'no answer')) : reasonOf(inner);
 }
 
 async function reachPostgres(connectionString: string): Promise<void> {

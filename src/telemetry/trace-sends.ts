@@ -1,6 +1,7 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import type { SendResult } from '../outbox/outbox-store.ts';
 import type { SendAbout, SendWrapper } from '../outbox/sending.ts';
+import { errorFields } from './error-fields.ts';
 import { type Attributes, checkTracer, ERROR, KIND, type SpanLike, type TracerLike } from './tracer-like.ts';
 
 /**
@@ -50,7 +51,7 @@ function resultOf(results: readonly SendResult[]): Attributes {
 
 /** Its code, or what it is called: what it says may hold what is nobody's business. */
 function fail(span: SpanLike, error: unknown): void {
-  const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
-  span.setAttributes({ 'error.type': String(code ?? name ?? typeof error) });
+  const { errorCode, errorClass } = errorFields(error);
+  span.setAttributes({ 'error.type': errorCode ?? errorClass });
   span.setStatus({ code: ERROR });
 }

@@ -1,4 +1,4 @@
-import { OptionCheck } from '../kernel/check-options.ts';
+import type { OptionCheck } from '../kernel/check-options.ts';
 import type { ContextLike, SpanContextLike } from './remote-context.ts';
 
 /** Attributes of a span. */

@@ -9,6 +9,8 @@ import { startTracing } from '../parts/tracing.ts';
 
 const settings = readSettings();
 const tracing = startTracing('orders-relay');
+// When the process that started it is gone, it ends as if told to.
+process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 
 export const hf: Holdfast<PoolClient> = budgetService('orders', settings).hf;
 export const startOptions: StartOptions = relayOptions('orders', settings);

@@ -5,7 +5,7 @@ import { serviceLog } from './service-log.ts';
 import type { ServiceName, Settings } from './settings.ts';
 
 const LEASE_MS = 10_000;
-const SHORTEST_LEASE_MS = 1_000;
+const SHORTEST_LEASE_MS = 3_000;
 
 /** How the relay of a service is started: with traces and log lines. */
 export function relayOptions(service: ServiceName, { speed }: Settings): StartOptions {

@@ -10,7 +10,7 @@ import { schemaOf, type ServiceName, type Settings } from './settings.ts';
 /** The requests a service has answered. */
 export interface RequestKeys {
   readonly keys: Idempotency<PoolClient>;
-  stop(): void;
+  readonly stop: () => void;
 }
 
 /**

@@ -12,6 +12,8 @@ export interface Settings {
   /** Stands before the names of exchanges, queues, topics and keys. */
   readonly prefix: string;
   readonly ports: Readonly<Record<ServiceName, number>>;
+  /** Where traces are shown, when they go nowhere else. */
+  readonly tracesPort: number;
   /** How many times shorter than real waits are. */
   readonly speed: number;
 }
@@ -55,6 +57,7 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env): Settings {
       expenses: number('EXPENSES_PORT', 3002, [1, 65_535]),
       transactions: number('TRANSACTIONS_PORT', 3003, [1, 65_535]),
     },
+    tracesPort: number('TRACES_PORT', 3004, [1, 65_535]),
     speed: number('BUDGET_SPEED', 1, [1, 1_000]),
   };
   if (problems.length > 0) throw new SettingsError(problems.join('\n'));

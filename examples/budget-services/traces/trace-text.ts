@@ -4,11 +4,16 @@ import type { Span } from './span.ts';
 export function traceText(spans: readonly Span[]): string {
   const known = new Set(spans.map(({ spanId }) => spanId));
   const sorted = spans.toSorted((a, b) => a.startMs - b.startMs);
-  const below = (parent: string | undefined, depth: number): string[] =>
-    sorted
-      .filter(({ parentSpanId }) => (known.has(parentSpanId ?? '') ? parentSpanId : undefined) === parent)
-      .flatMap((span) => [lineOf(span, depth), ...below(span.spanId, depth + 1)]);
-  return [`trace ${spans[0]?.traceId ?? ''}`, ...below(undefined, 0), ''].join('\n');
+  const lines: string[] = [];
+  const writeBelow = (parent: string | undefined, depth: number): void => {
+    for (const span of sorted) {
+      if ((known.has(span.parentSpanId ?? '') ? span.parentSpanId : undefined) !== parent) continue;
+      lines.push(lineOf(span, depth));
+      writeBelow(span.spanId, depth + 1);
+    }
+  };
+  writeBelow(undefined, 0);
+  return [`trace ${spans[0]?.traceId ?? ''}`, ...lines, ''].join('\n');
 }
 
 function lineOf({ service, name, durationMs, attributes }: Span, depth: number): string {

@@ -18,6 +18,7 @@ export interface GrpcApiParts {
   readonly tracer: Tracer;
 }
 
+const INTERNAL: number = grpc.status.INTERNAL;
 const RecordInput = z.object({ budgetId: Name, description: Name, amountCents: Cents });
 
 /** `budget.Transactions`; `Record` once for each `idempotency-key`: transaction, message and reply are one commit. */
@@ -28,7 +29,7 @@ export function grpcApi({ hf, pool, keys, tracer }: GrpcApiParts): grpc.Server {
     person: (metadata) => String(metadata.get('x-user')[0] ?? ''),
     // All it does is one commit: a run that was lost or failed has done nothing, and may run again.
     unknown: 'rerun',
-    keep: ({ code }) => (code === grpc.status.INTERNAL ? 'release' : 'keep'),
+    keep: ({ code }) => (code === INTERNAL ? 'release' : 'keep'),
   });
   const server = new grpc.Server({ interceptors: [callSpans(tracer), guard] });
   server.addService(Transactions.service, {
@@ -64,14 +65,14 @@ class Refused extends Error {
 function answering<Request, Reply>(
   method: (call: grpc.ServerUnaryCall<Request, Reply>) => Promise<Reply>,
 ): grpc.handleUnaryCall<Request, Reply> {
-  return (call, done) => {
-    method(call).then(
-      (reply) => done(null, reply),
-      (error: unknown) => {
-        if (error instanceof Refused) return done({ code: error.code, details: error.message });
-        console.error(error);
-        done({ code: grpc.status.INTERNAL, details: 'it failed; the log says why' });
-      },
-    );
+  const answer = async (call: grpc.ServerUnaryCall<Request, Reply>, done: grpc.sendUnaryData<Reply>): Promise<void> => {
+    try {
+      done(null, await method(call));
+    } catch (error) {
+      if (error instanceof Refused) return done({ code: error.code, details: error.message });
+      console.error(error);
+      done({ code: grpc.status.INTERNAL, details: 'it failed; the log says why' });
+    }
   };
+  return (call, done) => void answer(call, done);
 }
