@@ -16,7 +16,15 @@ export { jsonLogger } from './system/json-logger.ts';
 export { systemEffects } from './system/effects.ts';
 
 export { event, type EventDefinition, type EventOptions, type HandledEvent } from './outbox/event.ts';
-export { outgoing, type Outgoing, type Sender, type Sending, type SendOptions } from './outbox/sending.ts';
+export {
+  outgoing,
+  type Outgoing,
+  type SendAbout,
+  type Sender,
+  type Sending,
+  type SendOptions,
+  type SendWrapper,
+} from './outbox/sending.ts';
 export type { NewMessage, OutboxStore, SendResult } from './outbox/outbox-store.ts';
 
 export type {
@@ -58,7 +66,7 @@ export type {
   WorkerRegistration,
 } from './relay/relay-store.ts';
 export type { RunningRelay } from './relay/relay.ts';
-export type { RunAbout, RunWrapper } from './relay/run-wrapper.ts';
+export type { CarriedTrace, RunAbout, RunWrapper } from './relay/run-wrapper.ts';
 export { holdfast, type Holdfast, type HoldfastOptions } from './service/holdfast.ts';
 export type { ImportDeadOptions, ImportedDead } from './service/import-dead.ts';
 export type { StartOptions } from './service/start-options.ts';

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Holdfast } from '../service/holdfast.ts';
+import type { StartOptions } from '../service/start-options.ts';
 import { CliError } from './cli-error.ts';
 
 const NAMES = ['holdfast.config.ts', 'holdfast.config.mts', 'holdfast.config.js', 'holdfast.config.mjs'];
@@ -9,8 +10,20 @@ const NAMES = ['holdfast.config.ts', 'holdfast.config.mts', 'holdfast.config.js'
 /** A service as the relay command needs it. */
 export type StartableService = Pick<Holdfast<never>, 'service' | 'start' | 'importDead'>;
 
-/** Imports the user's module and takes from it what `holdfast()` gave: its default export, or `hf`. */
-export async function loadConfig(cwd: string, given: string | undefined): Promise<StartableService> {
+/** What a user's module holds. */
+export interface LoadedConfig {
+  readonly service: StartableService;
+  /** What the relay is started with besides: observers, traces, times. */
+  readonly startOptions: StartOptions;
+  /** Is called when all has stopped, to send what is left: spans, metrics. */
+  readonly afterStop: () => unknown;
+}
+
+/**
+ * Imports the user's module and takes from it what `holdfast()` gave, its default export or `hf`, and `startOptions` and `afterStop`
+ * where it has them.
+ */
+export async function loadConfig(cwd: string, given: string | undefined): Promise<LoadedConfig> {
   const name = given ?? NAMES.find((one) => existsSync(resolve(cwd, one)));
   if (name === undefined) {
     throw new CliError(
@@ -24,7 +37,12 @@ export async function loadConfig(cwd: string, given: string | undefined): Promis
   if (!isStartable(service)) {
     throw new CliError(`${name} exports no service; write export default holdfast({ … }), or export const hf`);
   }
-  return service;
+  const { startOptions = {}, afterStop = () => undefined } = module;
+  if (typeof startOptions !== 'object' || startOptions === null)
+    throw new CliError(`startOptions of ${name} is no object; write what hf.start() takes, or leave it out`);
+  if (typeof afterStop !== 'function')
+    throw new CliError(`afterStop of ${name} is no function; write one, or leave it out`);
+  return { service, startOptions, afterStop: afterStop as LoadedConfig['afterStop'] };
 }
 
 async function importFile(file: string, name: string): Promise<Readonly<Record<string, unknown>>> {

@@ -14,6 +14,7 @@ export interface LogFields {
   readonly eventId?: string;
   readonly source?: string;
   readonly eventType?: string;
+  readonly sagaId?: string;
   readonly idempotencyKey?: string;
   readonly operation?: string;
   readonly attempt?: number;

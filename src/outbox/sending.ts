@@ -1,4 +1,5 @@
 import { OptionCheck } from '../kernel/check-options.ts';
+import { wrapped } from '../kernel/wrapped.ts';
 import { activeSpan, traceparentOf } from '../system/active-span.ts';
 import { newId } from '../system/new-id.ts';
 import type { EventDefinition } from './event.ts';
@@ -23,6 +24,7 @@ export interface SendOptions {
 
 /** One message of a `sendAll`, made by `outgoing`. */
 export interface Outgoing {
+  readonly type: string;
   /** The message as this sender sends it; refuses what cannot be stored. */
   readonly toMessage: (sender: Sender) => Promise<NewMessage>;
 }
@@ -34,7 +36,21 @@ export interface Sender {
   readonly generation: number | undefined;
   /** Who publishes messages of a type, where that is not left to the handlers of this database. */
   readonly takenAs?: ((type: string) => string | undefined) | undefined;
+  readonly wrapSend?: SendWrapper | undefined;
 }
+
+/** What is about to be sent, in one statement. */
+export interface SendAbout {
+  readonly service: string;
+  /** In the order of the messages. */
+  readonly types: readonly string[];
+}
+
+/**
+ * Is called around each `send` and `sendAll`, so that what is sent belongs to a span of its own. Calls `send` once. It cannot change
+ * what becomes of the messages.
+ */
+export type SendWrapper = (about: SendAbout, send: () => Promise<readonly SendResult[]>) => unknown;
 
 /** Sending, as one service does it. */
 export interface Sending<Tx> {
@@ -58,11 +74,21 @@ const LAST_TIME_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** Sends to a store for a service. Starts nothing: sending needs no running part. */
 export function createSending<Tx>(sender: Sender, store: OutboxStore<Tx>): Sending<Tx> {
-  const sendAll: Sending<Tx>['sendAll'] = async (tx, messages) => {
+  const { service, wrapSend } = sender;
+  const append: Sending<Tx>['sendAll'] = async (tx, messages) => {
     const made: NewMessage[] = [];
     // One after the other: a schema may be async, and the first refusal must be the first message's.
     for (const message of messages) made.push(await message.toMessage(sender));
-    return made.length === 0 ? [] : store.append(tx, made);
+    return store.append(tx, made);
+  };
+  const sendAll: Sending<Tx>['sendAll'] = async (tx, messages) => {
+    if (messages.length === 0) return [];
+    if (!wrapSend) return append(tx, messages);
+    const types = messages.map(({ type }) => type);
+    return wrapped(
+      (once) => wrapSend({ service, types }, once),
+      () => append(tx, messages),
+    );
   };
   return {
     sendAll,
@@ -80,7 +106,9 @@ export function outgoing<Input, Output>(
   payload: Input,
   options: SendOptions = {},
 ): Outgoing {
-  return { toMessage: (sender) => toMessage(sender, event, payload, options) };
+  // Plain JavaScript may pass no event at all, which is refused when the message is made.
+  const { type = 'unknown' } = (event as Partial<typeof event> | undefined) ?? {};
+  return { type, toMessage: (sender) => toMessage(sender, event, payload, options) };
 }
 
 async function toMessage<Input, Output>(

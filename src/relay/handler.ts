@@ -2,6 +2,7 @@ import type { HandledEvent } from '../outbox/event.ts';
 import type { Classifier, Classify } from '../retry/failure.ts';
 import type { Policy, PolicyOptions } from '../retry/policy.ts';
 import type { Delivery } from './relay-store.ts';
+import type { CarriedTrace } from './run-wrapper.ts';
 
 /** What happens to later messages of a key when one of it has failed for good. */
 export const ON_DEAD = ['block', 'pass', 'park'] as const;
@@ -126,6 +127,8 @@ export interface OutboundItem {
   readonly payload: string;
   /** Grows with each message of a key, from whichever process: text of one length, so that it sorts as it counts. */
   readonly sequence: string;
+  /** The trace it goes out with. Default: the one it was sent with. */
+  readonly trace?: CarriedTrace | undefined;
   /** Aborted when the relay stops, and when the message was taken over by another process. */
   readonly signal: AbortSignal;
 }

@@ -66,9 +66,12 @@ async function publishWrapped<Tx>(
   let outcomes: Awaited<ReturnType<typeof publish>> = [];
   const innermost = async (): Promise<unknown> => (outcomes = await publish(items));
   await ready.reduceRight(
-    (inner, { run }) =>
+    (inner, { run: { handler, delivery, attempt }, item }, place) =>
       () =>
-        runWrapped(wrapRun, run, inner),
+        runWrapped(wrapRun, { handler, delivery, attempt, isPublish: true }, (trace) => {
+          if (trace) items[place] = { ...item, trace };
+          return inner();
+        }),
     innermost,
   )();
   return outcomes;

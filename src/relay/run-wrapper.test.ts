@@ -6,7 +6,7 @@ const about = { handler: 'h', attempt: 1 } as RunAbout;
 test.each<[string, RunWrapper | undefined]>([
   ['is not there', undefined],
   ['does as it should', (_, run) => run()],
-  ['takes its time first', async (_, run) => Promise.resolve().then(run)],
+  ['takes its time first', async (_, run) => Promise.resolve().then(() => run())],
   ['forgets to call', () => undefined],
   ['calls twice', async (_, run) => [await run(), await run()]],
   [

@@ -1,3 +1,4 @@
+import { wrapped } from '../kernel/wrapped.ts';
 import type { Delivery } from './relay-store.ts';
 
 /** Which call of a handler is about to be made. */
@@ -6,29 +7,28 @@ export interface RunAbout {
   readonly delivery: Delivery;
   /** From 1. */
   readonly attempt: number;
+  /** The message is handed to a broker; no handler of the service is called. Default false. */
+  readonly isPublish?: boolean | undefined;
+}
+
+/** The trace that a message goes on with at a broker, as W3C headers. */
+export interface CarriedTrace {
+  readonly traceparent: string;
+  readonly tracestate?: string | undefined;
 }
 
 /**
  * Is called around each call of a handler, so that the handler runs in a context of its own: a span, an `AsyncLocalStorage`.
- * Calls `run` once and gives back what it gives. It cannot change what becomes of the message.
+ * Calls `run` once and gives back what it gives. It cannot change what becomes of the message. A trace that it gives to `run` goes out
+ * with a message that is published, in place of the one it was sent with.
  */
-export type RunWrapper = (about: RunAbout, run: () => Promise<unknown>) => unknown;
+export type RunWrapper = (about: RunAbout, run: (trace?: CarriedTrace) => Promise<unknown>) => unknown;
 
-/**
- * Calls `run`, inside the wrapper if there is one, exactly once, and gives its own result: a wrapper that throws, calls it
- * twice or forgets to call it has no say in whether the message was handled.
- */
-export function runWrapped<T>(wrap: RunWrapper | undefined, about: RunAbout, run: () => Promise<T>): Promise<T> {
-  if (!wrap) return run();
-  return new Promise((resolve, reject) => {
-    let started: Promise<T> | undefined;
-    const once = (): Promise<T> => {
-      if (started) return started;
-      started = (async () => run())();
-      started.then(resolve, reject);
-      return started;
-    };
-    const inAnyCase = (): void => void once();
-    (async () => wrap(about, once))().then(inAnyCase, inAnyCase);
-  });
+/** Calls `run`, inside the wrapper if there is one, exactly once, and gives its own result. */
+export function runWrapped<T>(
+  wrap: RunWrapper | undefined,
+  about: RunAbout,
+  run: (trace?: CarriedTrace) => Promise<T>,
+): Promise<T> {
+  return wrap ? wrapped<T, CarriedTrace>((once) => wrap(about, once), run) : run();
 }

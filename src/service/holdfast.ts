@@ -1,7 +1,7 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import type { HandledEvent } from '../outbox/event.ts';
 import type { OutboxStore } from '../outbox/outbox-store.ts';
-import { createSending, type Sending } from '../outbox/sending.ts';
+import { createSending, type Sending, type SendWrapper } from '../outbox/sending.ts';
 import type { Handle, HandlerOptions, Project, ProjectAll } from '../relay/handler.ts';
 import type { RelayStore } from '../relay/relay-store.ts';
 import type { RunningRelay } from '../relay/relay.ts';
@@ -23,6 +23,8 @@ export interface HoldfastOptions<Tx, SendTx = Tx> {
   readonly pinned?: boolean | undefined;
   /** The way its messages go: a broker for all of them, or for some kinds. Default: they stay in this database. */
   readonly transport?: TransportOption | undefined;
+  /** Called around each `send`, for tracing: `traceSends()` of `holdfast/telemetry`. */
+  readonly wrapSend?: SendWrapper | undefined;
 }
 
 /** One kind of message, or several, as `on` and `project` take them. */
@@ -76,13 +78,13 @@ export interface Holdfast<Tx, SendTx = Tx> extends Sending<SendTx> {
 /** Ties a service to its store. It starts nothing: sending needs no running part. */
 export function holdfast<SendTx, Tx = SendTx>(options: HoldfastOptions<Tx, SendTx>): Holdfast<Tx, SendTx> {
   checkHoldfast(options);
-  const { service, store, generation, pinned = false } = options;
+  const { service, store, generation, pinned = false, wrapSend } = options;
   const routes = new TransportRoutes(service, options.transport);
   const registry = new HandlerRegistry<Tx>();
   const about = { service, generation, isPinned: pinned, routes };
   return {
     service,
-    ...createSending({ service, generation, takenAs: routes.sentAs }, store),
+    ...createSending({ service, generation, takenAs: routes.sentAs, wrapSend }, store),
     on: (events, name, handle, handlerOptions = {}) => {
       const run = { kind: 'handle', run: handle as Handle<unknown, Tx> } as const;
       registry.add({ of: 'on()', events: [events].flat(), name, run, options: handlerOptions });
@@ -103,7 +105,7 @@ export function holdfast<SendTx, Tx = SendTx>(options: HoldfastOptions<Tx, SendT
 function checkHoldfast<Tx, SendTx>(options: HoldfastOptions<Tx, SendTx>): void {
   const check = new OptionCheck('holdfast()');
   if (check.object('options', options, "pass { service: 'orders', store: postgres({ pool }) }")) {
-    check.known(options, ['service', 'store', 'generation', 'pinned', 'transport']);
+    check.known(options, ['service', 'store', 'generation', 'pinned', 'transport', 'wrapSend']);
     checkTransports(check, options.transport);
     const { service, store, generation, pinned } = options;
     if (typeof service !== 'string' || service === '')
@@ -113,6 +115,8 @@ function checkHoldfast<Tx, SendTx>(options: HoldfastOptions<Tx, SendTx>): void {
     if (generation !== undefined) {
       check.number('generation', generation, { min: 0, integer: true, write: 'write a whole number, or leave it out' });
     }
+    if (options.wrapSend !== undefined && typeof options.wrapSend !== 'function')
+      check.refuse('wrapSend', options.wrapSend, 'pass a function, for example traceSends(tracer), or leave it out');
     if (pinned !== undefined && typeof pinned !== 'boolean') check.refuse('pinned', pinned, 'write true or false');
     if (pinned === true && generation === undefined) {
       check.refuse(

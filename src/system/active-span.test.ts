@@ -21,4 +21,5 @@ test('a span without a usable context has none', () => {
   expect(traceparentOf({ addEvent: () => undefined })).toBeUndefined();
   expect(traceparentOf(span({ traceId: 'short', spanId, traceFlags: 1 }))).toBeUndefined();
   expect(traceparentOf(span({ traceId, spanId: 'Z'.repeat(16), traceFlags: 1 }))).toBeUndefined();
+  expect(traceparentOf(span({ traceId: '0'.repeat(32), spanId: '0'.repeat(16), traceFlags: 0 }))).toBeUndefined();
 });

@@ -25,6 +25,11 @@ export function activeSpan(): ActiveSpan | undefined {
 /** The span as a W3C `traceparent`, so that what is sent now belongs to its trace wherever it is handled. */
 export function traceparentOf(span: ActiveSpan): string | undefined {
   const context = span.spanContext?.();
-  if (!context || !/^[0-9a-f]{32}$/.test(context.traceId) || !/^[0-9a-f]{16}$/.test(context.spanId)) return undefined;
+  if (!context || !isId(context.traceId, 32) || !isId(context.spanId, 16)) return undefined;
   return `00-${context.traceId}-${context.spanId}-${context.traceFlags.toString(16).padStart(2, '0')}`;
+}
+
+/** All zeros is what OpenTelemetry gives where nothing is traced, and no id. */
+function isId(text: string, length: number): boolean {
+  return text.length === length && /^(?!0+$)[0-9a-f]+$/.test(text);
 }

@@ -11,5 +11,7 @@ export type { ContextLike, SpanContextLike, TraceStateLike } from './remote-cont
 export { type RelayMetrics, relayMetrics, type RelayMetricsOptions } from './relay-metrics.ts';
 export { sentryAlerts, type SentryLike } from './sentry-alerts.ts';
 export { traceIdempotency } from './trace-idempotency.ts';
-export { type RelayTraces, type SpanLike, traceRelay, type TraceRelayOptions, type TracerLike } from './trace-relay.ts';
+export { type RelayTraces, traceRelay, type TraceRelayOptions } from './trace-relay.ts';
+export { traceSends } from './trace-sends.ts';
+export type { SpanLike, SpanOptionsLike, TracerLike } from './tracer-like.ts';
 export { type WebhookAlertOptions, webhookAlerts, type WebhookAlerts } from './webhook-alerts.ts';

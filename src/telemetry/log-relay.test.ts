@@ -121,3 +121,15 @@ test('units and the end of a relay are told', () => {
     'info: relay stopped',
   ]);
 });
+
+test('a message that belongs to a saga says so in each of its lines [S1.10]', () => {
+  const { logger, lines } = watched();
+  const observe = logRelay(logger);
+  const headers = { 'saga-id': 'saga-7', other: 'x' };
+  observe(done({ headers }));
+  observe(failed({ delivery: delivery({ headers }) }));
+  expect(lines.map(({ fields }) => [fields.sagaId, fields.eventId, fields.idempotencyKey])).toEqual([
+    ['saga-7', delivery().id, 'order:1'],
+    ['saga-7', delivery().id, 'order:1'],
+  ]);
+});

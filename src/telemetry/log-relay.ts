@@ -108,6 +108,7 @@ function logRun(logger: Logger, fields: LogFields, event: RunEvent): void {
 function deliveryFields(delivery: Delivery, handler: string): LogFields {
   const { id, type, source, target, idempotencyKey, correlationId, causationId, generation, cycle } = delivery;
   const traceId = parseTraceparent(delivery.traceparent)?.traceId;
+  const sagaId = delivery.headers?.['saga-id'];
   return {
     eventId: id,
     eventType: type,
@@ -116,6 +117,7 @@ function deliveryFields(delivery: Delivery, handler: string): LogFields {
     idempotencyKey,
     operation: handler,
     ...(traceId === undefined ? {} : { traceId }),
+    ...(sagaId === undefined ? {} : { sagaId }),
     ...(correlationId === undefined ? {} : { correlationId }),
     ...(causationId === undefined ? {} : { causationId }),
     ...(generation === undefined ? {} : { generation }),

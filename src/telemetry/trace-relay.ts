@@ -2,35 +2,11 @@ import { OptionCheck } from '../kernel/check-options.ts';
 import type { Effects } from '../kernel/effects.ts';
 import type { RelayEvent, RelayObserver } from '../relay/relay-event.ts';
 import type { Delivery, DeliveryError } from '../relay/relay-store.ts';
-import type { RunAbout, RunWrapper } from '../relay/run-wrapper.ts';
+import type { CarriedTrace, RunAbout, RunWrapper } from '../relay/run-wrapper.ts';
+import { traceparentOf } from '../system/active-span.ts';
 import { systemEffects } from '../system/effects.ts';
-import { type ContextLike, contextUnder, senderSpan, type SpanContextLike } from './remote-context.ts';
-
-type Attributes = Record<string, string | number | boolean>;
-
-/** What we do to a span. OpenTelemetry's `Span` fits as it is. */
-export interface SpanLike {
-  setAttributes(attributes: Attributes): unknown;
-  addEvent(name: string, attributes: Attributes): unknown;
-  setStatus(status: { code: number; message?: string }): unknown;
-  end(endedMs?: number): void;
-}
-
-interface SpanOptionsLike {
-  kind?: number;
-  attributes?: Attributes;
-  links?: { context: SpanContextLike }[];
-}
-
-/** What we ask of a tracer. OpenTelemetry's `Tracer` fits as it is. */
-export interface TracerLike {
-  startActiveSpan(
-    name: string,
-    options: SpanOptionsLike,
-    context: ContextLike,
-    work: (span: SpanLike) => unknown,
-  ): unknown;
-}
+import { contextUnder, senderSpan } from './remote-context.ts';
+import { type Attributes, checkTracer, ERROR, KIND, type SpanLike, type TracerLike } from './tracer-like.ts';
 
 /** What `traceRelay` takes. Every field may be left out. */
 export interface TraceRelayOptions {
@@ -49,17 +25,14 @@ export interface RelayTraces {
   readonly wrapRun: RunWrapper;
 }
 
-// OpenTelemetry's numbers for a consumer's span and for an error.
-const CONSUMER = 4;
-const ERROR = 2;
-
 // More than any process runs at once: what is above has been given up, and nobody told.
 const MAX_OPEN = 10_000;
 
 /**
  * A span for each run of a handler, `handle <type>`, from its start until its result is written. Handlers run inside it: their
- * spans are its children, and what they send carries its trace on. A run that was broken off ends its span with the outcome
- * `unknown`.
+ * spans are its children, and what they send carries its trace on. A message that goes to a broker has a span `publish <type>`,
+ * which is what its headers name there: the parent of whoever handles it. A run that was broken off ends its span with the
+ * outcome `unknown`.
  */
 export function traceRelay(tracer: TracerLike, options: TraceRelayOptions = {}): RelayTraces {
   checkTraceOptions(tracer, options);
@@ -80,7 +53,7 @@ export function traceRelay(tracer: TracerLike, options: TraceRelayOptions = {}):
       const sender = senderSpan(about.delivery);
       const isLink = join === 'link' && sender !== undefined;
       const spanOptions = {
-        kind: CONSUMER,
+        kind: about.isPublish ? KIND.producer : KIND.consumer,
         attributes: attributesOf(about),
         ...(isLink ? { links: [{ context: sender }] } : {}),
       };
@@ -90,11 +63,12 @@ export function traceRelay(tracer: TracerLike, options: TraceRelayOptions = {}):
       const [oldest] = open.size < MAX_OPEN ? [] : open.keys();
       if (oldest !== undefined) end(oldest, UNKNOWN);
       const parent = contextUnder(isLink ? undefined : sender);
-      await tracer.startActiveSpan(`handle ${about.delivery.type}`, spanOptions, parent, async (span) => {
+      await tracer.startActiveSpan(nameOf(about), spanOptions, parent, async (span) => {
         const opened: OpenSpan = { span, endedMs: undefined };
         open.set(id, opened);
         try {
-          await run();
+          // A trace of its own is not carried on: whoever handles the message points to where it was sent.
+          await run(isLink ? undefined : carriedBy(span));
         } finally {
           opened.endedMs = effects.now().wallMs;
         }
@@ -109,10 +83,7 @@ export function traceRelay(tracer: TracerLike, options: TraceRelayOptions = {}):
 
 function checkTraceOptions(tracer: TracerLike, options: TraceRelayOptions): void {
   const check = new OptionCheck('traceRelay()');
-  // What an observer throws is dropped, so a wrong tracer would be silence.
-  if (typeof tracer?.startActiveSpan !== 'function') {
-    check.refuse('tracer', tracer, "pass an OpenTelemetry tracer: trace.getTracer('holdfast')");
-  }
+  checkTracer(check, tracer);
   if (check.object('options', options, 'pass an object, or leave it out')) {
     check.known(options, ['join', 'effects']);
     if (options.join !== undefined) check.word('join', options.join, ['parent', 'link']);
@@ -167,15 +138,27 @@ function idOf(handler: string, { id, cycle, rerun, attempts }: Delivery): string
   return `${id} ${cycle} ${rerun} ${attempts} ${handler}`;
 }
 
-function attributesOf({ delivery, handler, attempt }: RunAbout): Attributes {
+function nameOf({ delivery, isPublish }: RunAbout): string {
+  return `${isPublish ? 'publish' : 'handle'} ${delivery.type}`;
+}
+
+/** The span as headers; nothing where the tracer makes none. */
+function carriedBy(span: SpanLike): CarriedTrace | undefined {
+  const traceparent = traceparentOf(span);
+  return traceparent === undefined
+    ? undefined
+    : { traceparent, tracestate: span.spanContext().traceState?.serialize() };
+}
+
+function attributesOf({ delivery, handler, attempt, isPublish }: RunAbout): Attributes {
   const { type, id, source, correlationId, generation } = delivery;
   return {
     'messaging.system': 'holdfast',
-    'messaging.operation.type': 'process',
-    'messaging.operation.name': 'handle',
+    'messaging.operation.type': isPublish ? 'send' : 'process',
+    'messaging.operation.name': isPublish ? 'publish' : 'handle',
     'messaging.destination.name': type,
     'messaging.message.id': id,
-    'messaging.consumer.group.name': handler,
+    ...(isPublish ? {} : { 'messaging.consumer.group.name': handler }),
     ...(correlationId === undefined ? {} : { 'messaging.message.conversation_id': correlationId }),
     'holdfast.handler': handler,
     'holdfast.attempt': attempt,

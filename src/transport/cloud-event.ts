@@ -30,10 +30,10 @@ const ATTRIBUTES = new Set([
 ]);
 
 /** A message as CloudEvents 1.0 in binary mode: the envelope as attributes, the payload as the body, as it is. */
-export function toWire({ delivery, payload, sequence }: OutboundItem): OutboundMessage {
+export function toWire({ delivery, payload, sequence, trace }: OutboundItem): OutboundMessage {
   const { id, type, key, source, target, generation, correlationId, causationId, aggregateType, aggregateId } =
     delivery;
-  const { traceparent, tracestate } = delivery;
+  const { traceparent, tracestate = delivery.tracestate } = trace ?? delivery;
   return {
     type,
     key,

@@ -87,6 +87,8 @@ describe('holdfast relay', () => {
     const folder = folderWith({
       'empty.js': 'export const other = 1;',
       'broken.js': `throw new Error('no such setting');`,
+      'options.js': `export const hf = { start() {} }, startOptions = 'all';`,
+      'after.js': `export const hf = { start() {} }, afterStop = true;`,
     });
     const said = async (...args: string[]): Promise<string> => {
       const { code, err } = await runHoldfast(['relay', ...args], { cwd: folder });
@@ -98,6 +100,8 @@ describe('holdfast relay', () => {
     expect(await said('--config', 'gone.js')).toContain('there is no file gone.js');
     expect(await said('--config', 'empty.js')).toContain('empty.js exports no service; write export default holdfast(');
     expect(await said('--config', 'broken.js')).toContain('broken.js cannot be loaded: no such setting');
+    expect(await said('--config', 'options.js')).toContain('startOptions of options.js is no object');
+    expect(await said('--config', 'after.js')).toContain('afterStop of after.js is no function');
   });
 
   test('takes the default export of holdfast.config in its folder', async ({ postgres }) => {
@@ -107,6 +111,26 @@ describe('holdfast relay', () => {
     const { code, out } = await runHoldfast(['relay', '--once'], { env, cwd });
     expect(out).toContain('relay of expenses started');
     expect(code).toBe(0);
+  });
+
+  test('is started as the module says, and lets it send what is left before it ends [S1.10]', async ({ postgres }) => {
+    const { env, file } = await openExpenses(postgres);
+    await file({ employee: 'ann', ledger: 'takes' });
+    const traced = `
+      export { hf } from ${JSON.stringify(pathToFileURL(EXPENSES_SERVICE).href)};
+      const say = (text) => process.stdout.write(text + '\\n');
+      export const startOptions = {
+        handlers: ['ledger', 'totals'],
+        observers: [({ kind, handler }) => kind === 'run-done' && say('observed ' + handler)],
+        wrapRun: ({ handler }, run) => (say('wrapped ' + handler), run()),
+      };
+      export const afterStop = () => new Promise((end) => setImmediate(() => end(say('all sent'))));`;
+    const cwd = folderWith({ 'holdfast.config.mjs': traced });
+    const { code, out } = await runHoldfast(['relay', '--once', '--handlers', 'ledger'], { env, cwd });
+    expect(code).toBe(0);
+    const said = out.split('\n').filter((line) => /^(observed|wrapped|all)/.test(line));
+    expect(said).toEqual(['wrapped ledger', 'observed ledger', 'all sent']);
+    expect(out).toMatch(/drained: 1 handled/);
   });
 
   test('that has no schema to work on says to migrate', async ({ postgres }) => {

@@ -1,4 +1,12 @@
-import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import {
+  context,
+  propagation,
+  ProxyTracerProvider,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import {
   BasicTracerProvider,
@@ -9,9 +17,9 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { event, holdfast, type NewMessage } from '../../src/index.ts';
-import { runWrapped, type RunAbout } from '../../src/relay/run-wrapper.ts';
-import { traceRelay, type TraceRelayOptions } from '../../src/telemetry/index.ts';
+import { event, holdfast, type NewMessage, outgoing } from '../../src/index.ts';
+import { type CarriedTrace, runWrapped, type RunAbout } from '../../src/relay/run-wrapper.ts';
+import { traceRelay, type TraceRelayOptions, traceSends } from '../../src/telemetry/index.ts';
 import { delivery, dead, done, failed, SPAN_ID, TRACE_ID } from './made-events.ts';
 
 const exporter = new InMemorySpanExporter();
@@ -93,6 +101,90 @@ test('spans of the handler are its children, and what the handler sends carries 
   const { traceId, spanId } = spanNamed('handle order.placed').spanContext();
   expect(spanNamed('call the bank').parentSpanContext).toMatchObject({ traceId: TRACE_ID, spanId });
   expect(sent[0]?.traceparent).toBe(`00-${traceId}-${spanId}-01`);
+});
+
+test('a message on its way to a broker is a span of a producer, and goes on with that span [S1.10]', async () => {
+  const { observe, wrapRun } = traces();
+  let carried: CarriedTrace | undefined;
+  const published = delivery({ tracestate: 'a=1' });
+  await runWrapped(wrapRun, about({ handler: 'to-kafka', delivery: published, isPublish: true }), async (trace) => {
+    carried = trace;
+  });
+  observe(done({}, 'to-kafka'));
+  const span = spanNamed('publish order.placed');
+  expect(span.kind).toBe(SpanKind.PRODUCER);
+  expect(span.parentSpanContext).toMatchObject({ traceId: TRACE_ID, spanId: SPAN_ID });
+  expect(span.attributes).toMatchObject({
+    'messaging.operation.type': 'send',
+    'messaging.operation.name': 'publish',
+    'holdfast.handler': 'to-kafka',
+    'holdfast.outcome': 'done',
+  });
+  expect(span.attributes).not.toHaveProperty('messaging.consumer.group.name');
+  expect(carried).toEqual({ traceparent: `00-${TRACE_ID}-${span.spanContext().spanId}-01`, tracestate: 'a=1' });
+});
+
+test('a link, or a tracer that makes no spans, leaves a published message the trace it was sent with [S1.10]', async () => {
+  const untraced = delivery({ traceparent: undefined });
+  for (const [{ wrapRun }, of] of [
+    [traces({ join: 'link' }), delivery()],
+    [traceRelay(new ProxyTracerProvider().getTracer('none')), untraced],
+  ] as const) {
+    let carried: CarriedTrace | undefined = { traceparent: 'not called' };
+    await runWrapped(wrapRun, about({ delivery: of, isPublish: true }), async (trace) => void (carried = trace));
+    expect(carried).toBeUndefined();
+  }
+});
+
+test('a send is a span below the one that is active, and what is sent belongs to it [S1.10]', async () => {
+  const sent: NewMessage[] = [];
+  const hf = holdfast({
+    service: 'billing',
+    store: {
+      append: async (_: unknown, messages) => {
+        sent.push(...messages);
+        return messages.map(({ id }, place) => ({ kind: place === 0 ? 'stored' : 'duplicate', id }) as const);
+      },
+    },
+    wrapSend: traceSends(trace.getTracer('holdfast')),
+  });
+  const placed = event<{ n: number }>('order.placed', { key: ({ n }) => String(n) });
+  const request = await trace.getTracer('app').startActiveSpan('POST /orders', async (span) => {
+    await hf.send({}, placed, { n: 1 });
+    await hf.sendAll({}, [outgoing(placed, { n: 2 }), outgoing(event<object>('order.paid'), {})]);
+    await hf.sendAll({}, []);
+    span.end();
+    return span.spanContext();
+  });
+  const [one, many, ...more] = exporter.getFinishedSpans();
+  expect(more.map(({ name }) => name)).toEqual(['POST /orders']);
+  expect(one).toMatchObject({ name: 'send order.placed', kind: SpanKind.PRODUCER, parentSpanContext: request });
+  expect(one?.attributes).toEqual({
+    'messaging.system': 'holdfast',
+    'messaging.operation.type': 'create',
+    'messaging.operation.name': 'send',
+    'messaging.destination.name': 'order.placed',
+    'messaging.message.id': sent[0]?.id,
+    'holdfast.source': 'billing',
+  });
+  expect(many).toMatchObject({
+    name: 'send',
+    attributes: { 'messaging.batch.message_count': 2, 'holdfast.duplicates': 1 },
+  });
+  const spanIds = [one, many, many].map((span) => span?.spanContext().spanId ?? '');
+  expect(sent.map(({ traceparent }) => traceparent)).toEqual(spanIds.map((id) => `00-${request.traceId}-${id}-01`));
+});
+
+test('a send that is refused fails its span without a word of what it said, and throws as it did [S1.10]', async () => {
+  const refusal = Object.assign(new Error('password=hunter2'), { code: '23505' });
+  const store = { append: () => Promise.reject(refusal) };
+  const hf = holdfast({ service: 'billing', store, wrapSend: traceSends(trace.getTracer('holdfast')) });
+  await expect(hf.send({}, event('order.charged'), { ok: true })).rejects.toBe(refusal);
+  await expect(hf.send({}, 'order.charged' as never, {})).rejects.toThrow('event');
+  const [span, unnamed] = exporter.getFinishedSpans();
+  expect(span).toMatchObject({ status: { code: SpanStatusCode.ERROR }, attributes: { 'error.type': '23505' } });
+  expect(JSON.stringify([span?.attributes, span?.events, span?.status])).not.toContain('hunter2');
+  expect(unnamed).toMatchObject({ name: 'send unknown', status: { code: SpanStatusCode.ERROR } });
 });
 
 test('a failed attempt is an error with the kept error, and says what follows [S1.10]', async () => {
@@ -179,4 +271,7 @@ test('every span ends: of a run that was broken off when it runs again, of all w
 
 test('options of traceRelay that cannot work are refused', () => {
   expect(() => traceRelay(provider as never, { join: 'child' } as never)).toThrow(/tracer is.*join is "child"/);
+  expect(() => traceSends(provider as never)).toThrow(/tracer is/);
+  const wrapSend = trace.getTracer('holdfast') as never;
+  expect(() => holdfast({ service: 'x', store: { append: async () => [] }, wrapSend })).toThrow(/wrapSend is/);
 });

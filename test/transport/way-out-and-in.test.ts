@@ -53,6 +53,31 @@ describe('a message that goes through a broker', () => {
     expect(calls).toBe(1);
   });
 
+  test('carries the trace that its publishing was given, each its own, and otherwise the one it was sent with [S1.10]', async ({
+    postgres,
+  }) => {
+    const here = await testService(postgres);
+    const broker = localBroker();
+    const orders = here.another({ transport: transportOf(broker) });
+    const sentWith = (text: string): string => `00-${text.repeat(32)}-${text.repeat(16)}-01`;
+    await here.start({
+      of: orders,
+      handlers: ['to-local'],
+      wrapRun: ({ delivery: { key }, isPublish }, run) =>
+        run(key !== 'c' && isPublish ? { traceparent: sentWith(key ?? ''), tracestate: `k=${key}` } : undefined),
+    });
+    await here.inTransaction(async (tx) => {
+      for (const order of ['a', 'b', 'c']) await orders.send(tx, placed, { order, n: 1 }, { tracestate: 'k=sent' });
+    });
+    await expect.poll(() => broker.published('order')).toHaveLength(3);
+    const headers = broker.published('order').map(({ key, headers: own }) => [key, own]);
+    expect(Object.fromEntries(headers)).toEqual({
+      a: { traceparent: sentWith('a'), tracestate: 'k=a' },
+      b: { traceparent: sentWith('b'), tracestate: 'k=b' },
+      c: { tracestate: 'k=sent' },
+    });
+  });
+
   test('waits where it is while the broker is away, however long, and no attempt is counted [S1.5]', async ({
     postgres,
   }) => {

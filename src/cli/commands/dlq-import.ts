@@ -21,7 +21,7 @@ export const dlqImport: Command = {
   ],
   examples: ['holdfast dlq:import', 'holdfast dlq:import --config ./orders.config.js --quiet 10s'],
   run: async ({ io, options, output }) => {
-    const service = await loadConfig(io.cwd, options.text('config'));
+    const { service } = await loadConfig(io.cwd, options.text('config'));
     const quietMs = options.durationMs('quiet');
     const found = await service.importDead(quietMs === undefined ? {} : { quietMs });
     output.record({ ...found }, () => {

@@ -28,21 +28,23 @@ export const relay: Command = {
     verbose: { summary: 'a line for each message, not for failures alone' },
   },
   details: [
-    'The module has the database, so --url and --schema do nothing here. SIGTERM or Ctrl-C lets what runs end and gives',
-    'the rest to other workers; a second one ends at once. With --json each line is a JSON document.',
+    'The module has the database, so --url and --schema do nothing here. It may export startOptions, what hf.start() takes',
+    '(observers, traces, times), and afterStop, a function that is awaited at the end. SIGTERM or Ctrl-C lets what runs end',
+    'and gives the rest to other workers; a second one ends at once. With --json each line is a JSON document.',
   ],
   examples: ['holdfast relay', 'holdfast relay --once --config ./outbox.config.js'],
   run: async (invocation) => {
     const { io, options, output } = invocation;
     const drainMs = options.durationMs('drain') ?? DEFAULT_DRAIN_MS;
     const handlers = options.list('handlers');
-    const service = await loadConfig(io.cwd, options.text('config'));
+    const { service, startOptions, afterStop } = await loadConfig(io.cwd, options.text('config'));
     const printer = new RelayPrinter(io, output, options.flag('verbose'));
     const signals = listenToSignals(invocation, printer, drainMs);
     try {
       const running = await service.start({
         name: io.processName,
-        observers: [printer.observe],
+        ...startOptions,
+        observers: [printer.observe, ...(startOptions.observers ?? [])],
         ...(handlers.length > 0 && { handlers }),
       });
       printer.say('started', `relay of ${service.service} started as worker ${running.workerId}`, {
@@ -52,6 +54,7 @@ export const relay: Command = {
       if (options.flag('once')) await Promise.race([running.whenIdle(), signals.heard]);
       else await runUntil(invocation, printer, signals.signal);
       await running.stop({ drainMs });
+      await afterStop();
       sayEnd(printer, options.flag('once') && !signals.signal.aborted);
     } finally {
       signals.forget();

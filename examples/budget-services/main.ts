@@ -1,0 +1,71 @@
+// node examples/budget-services/main.ts: all processes of the example, on the servers that the environment names.
+import { fileURLToPath } from 'node:url';
+import { readSettings, type Settings, SettingsError } from './parts/settings.ts';
+import { untilSignal } from './parts/until-signal.ts';
+import { prepare } from './prepare.ts';
+import { type Kept, NotReadyError, ProcessKeeper } from './process-keeper.ts';
+import { reachServers, UnreachableError } from './reach-servers.ts';
+import { startTraceCollector, type TraceCollector } from './traces/trace-collector.ts';
+
+const ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT';
+
+const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const cli = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+
+const PROCESSES: readonly Kept[] = [
+  { name: 'transactions', args: [file('transactions/main.ts')], ready: /is ready/ },
+  { name: 'expenses', args: [file('expenses/main.ts')], ready: /is ready/ },
+  { name: 'orders', args: [file('orders/main.ts')], ready: /is ready/ },
+  {
+    name: 'orders-relay',
+    args: [cli, 'relay', '--config', file('orders/holdfast.config.ts')],
+    ready: /started as worker/,
+  },
+];
+
+try {
+  await run(readSettings());
+} catch (error) {
+  const isExpected = [SettingsError, UnreachableError, NotReadyError].some((kind) => error instanceof kind);
+  if (!isExpected) throw error;
+  console.error((error as Error).message);
+  process.exitCode = 1;
+}
+
+async function run(settings: Settings): Promise<void> {
+  await reachServers(settings);
+  await prepare(settings);
+  const collector = process.env[ENDPOINT] ? undefined : await collectTraces(settings.tracesPort);
+  const keeper = new ProcessKeeper({ ...process.env, [ENDPOINT]: process.env[ENDPOINT] || collector?.url });
+  const asked = untilSignal();
+  try {
+    await Promise.race([asked, Promise.all(PROCESSES.map((kept) => keeper.start(kept)))]);
+    console.log(welcome(settings, collector));
+    await asked;
+  } finally {
+    await keeper.stop();
+    collector?.close();
+  }
+}
+
+async function collectTraces(port: number): Promise<TraceCollector> {
+  try {
+    return await startTraceCollector(port);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    throw new SettingsError(`port ${port} is taken; choose another with TRACES_PORT`, { cause: error });
+  }
+}
+
+function welcome({ ports }: Settings, collector: TraceCollector | undefined): string {
+  return `
+  All is ready.
+
+  orders        REST     http://127.0.0.1:${ports.orders}/api/orders
+  expenses      GraphQL  http://127.0.0.1:${ports.expenses}/graphql
+  transactions  gRPC     127.0.0.1:${ports.transactions}
+  traces        ${collector ? `${collector.url}/traces` : `go to ${process.env[ENDPOINT]}`}
+  Try           examples/budget-services/README.md, in another terminal
+  Stop          Ctrl-C
+`;
+}

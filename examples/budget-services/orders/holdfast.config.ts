@@ -1,0 +1,17 @@
+// The relay of the service orders is a process of its own, apart from the API:
+//   holdfast relay --config examples/budget-services/orders/holdfast.config.ts
+import type { Holdfast, StartOptions } from 'holdfast';
+import type { PoolClient } from 'pg';
+import { budgetService } from '../parts/budget-service.ts';
+import { relayOptions } from '../parts/relay-options.ts';
+import { readSettings } from '../parts/settings.ts';
+import { startTracing } from '../parts/tracing.ts';
+
+const settings = readSettings();
+const tracing = startTracing('orders-relay');
+// When the process that started it is gone, it ends as if told to.
+process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+
+export const hf: Holdfast<PoolClient> = budgetService('orders', settings).hf;
+export const startOptions: StartOptions = relayOptions('orders', settings);
+export const afterStop = (): Promise<void> => tracing.stop();

@@ -1,0 +1,21 @@
+// The API of the service orders. It only writes: orders/holdfast.config.ts is the process that publishes.
+import { budgetService } from '../parts/budget-service.ts';
+import { requestKeys } from '../parts/request-keys.ts';
+import { readSettings } from '../parts/settings.ts';
+import { startTracing } from '../parts/tracing.ts';
+import { untilSignal } from '../parts/until-signal.ts';
+import { restApi } from './rest-api.ts';
+
+const settings = readSettings();
+const tracing = startTracing('orders');
+const { hf, pool } = budgetService('orders', settings);
+const { keys, stop: stopKeys } = requestKeys('orders', pool, settings);
+const api = restApi({ hf, keys, tracer: tracing.tracer });
+await api.listen({ port: settings.ports.orders, host: '127.0.0.1' });
+console.log(`orders is ready: REST at http://127.0.0.1:${settings.ports.orders}/api/orders`);
+
+await untilSignal();
+await api.close();
+stopKeys();
+await pool.end();
+await tracing.stop();

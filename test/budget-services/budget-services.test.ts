@@ -1,0 +1,196 @@
+import { status } from '@grpc/grpc-js';
+import { Redis } from 'ioredis';
+import { expect, onTestFinished } from 'vitest';
+import type { Span } from '../../examples/budget-services/traces/span.ts';
+import { run } from '../agent-chat/process.ts';
+import { runHoldfast } from '../cli/holdfast-process.ts';
+import { needs } from '../support/needs.ts';
+import type { BareMessage } from './bare-readers.ts';
+import { mutate, requestOf, spentOf } from './requests.ts';
+import { type Budget, theBudget } from './started-budget.ts';
+
+/** The example runs once for all of them. */
+const test = needs('postgres', 'redis', 'rabbitmq', 'kafka').extend<{ budget: Budget }>({
+  budget: async ({ postgres, redis, rabbitmq, kafka }, use) =>
+    use(await theBudget({ postgres, redis, rabbitmq, kafka })),
+});
+
+/** How the spans of a trace hang together: `process: span < parent`. */
+function linesOf(spans: readonly Span[]): ReadonlySet<string> {
+  const names = new Map(spans.map(({ spanId, name }) => [spanId, name]));
+  return new Set(
+    spans.map(
+      ({ service, name, parentSpanId = '' }) => `${service}: ${name} < ${names.get(parentSpanId) ?? parentSpanId}`,
+    ),
+  );
+}
+
+/** What follows from an expense, whoever filed it. */
+const AFTER_EXPENSE = [
+  'expenses: publish expense.booked < send expense.booked',
+  'transactions: handle expense.booked < publish expense.booked',
+  'transactions: send transaction.recorded < handle expense.booked',
+  'transactions: publish transaction.recorded < send transaction.recorded',
+  'transactions: handle transaction.recorded < publish transaction.recorded',
+];
+
+const CHAINS = {
+  REST: (caller: string) => [
+    `orders: POST /api/orders < ${caller}`,
+    'orders: send order.placed < POST /api/orders',
+    'orders-relay: publish order.placed < send order.placed',
+    'expenses: handle order.placed < publish order.placed',
+    'expenses: send expense.booked < handle order.placed',
+    ...AFTER_EXPENSE,
+  ],
+  GraphQL: (caller: string) => [
+    `expenses: POST /graphql < ${caller}`,
+    'expenses: send expense.booked < POST /graphql',
+    ...AFTER_EXPENSE,
+  ],
+  gRPC: (caller: string) => [
+    `transactions: budget.Transactions/Record < ${caller}`,
+    'transactions: send transaction.recorded < budget.Transactions/Record',
+    'transactions: publish transaction.recorded < send transaction.recorded',
+    'transactions: handle transaction.recorded < publish transaction.recorded',
+  ],
+};
+
+/** The kinds of span in the numbers of OTLP: a producer, a consumer; a server is 2. */
+const KINDS: Readonly<Record<string, number>> = { send: 4, publish: 4, handle: 5 };
+
+/** All that a client which knows nothing of Holdfast has read off both brokers about a budget. */
+function published({ rabbitmq, kafka }: Budget, budgetId: string): readonly BareMessage[] {
+  return [...rabbitmq.seen, ...kafka.seen].filter(({ payload }) => payload['budgetId'] === budgetId);
+}
+
+test.for(['REST', 'GraphQL', 'gRPC'] as const)(
+  'the budget services: over %s a request that comes again gets the same reply, has one effect and is published once [S1.1] [S1.3] [S1.4]',
+  async (protocol, { budget }) => {
+    const budgetId = `again-${protocol}`;
+    const { send, traceId, spanId } = requestOf(budget, protocol, budgetId);
+    const first = await send();
+    expect(first).toMatchObject({ status: { REST: 201, GraphQL: 200, gRPC: status.OK }[protocol], isReplay: false });
+    for (let n = 0; n < 3; n++) expect(await send()).toEqual({ ...first, isReplay: true });
+    expect(await send(200)).toMatchObject({ status: protocol === 'gRPC' ? status.INVALID_ARGUMENT : 422 });
+
+    await expect.poll(() => spentOf(budget, budgetId)).toMatchObject({ spentCents: 100, transactions: 1 });
+    const types = { REST: ['order.placed', 'expense.booked'], GraphQL: ['expense.booked'], gRPC: [] }[protocol];
+    const seen = (): readonly BareMessage[] => published(budget, budgetId);
+    const typeOf = ({ headers }: BareMessage): unknown => headers['cloudEvents_type'] ?? headers['ce_type'];
+    await expect.poll(() => seen().map(typeOf)).toEqual(expect.arrayContaining([...types, 'transaction.recorded']));
+    // A relay that lost its lease may publish a message again; a repetition of the request may not make another.
+    const ids = seen().map(({ headers }) => headers['cloudEvents_id'] ?? headers['ce_id']);
+    expect(new Set(ids).size).toBe(types.length + 1);
+
+    const traced = (): readonly Span[] => budget.collector.traces.get(traceId) ?? [];
+    await expect.poll(() => linesOf(traced())).toEqual(new Set(CHAINS[protocol](spanId)));
+    for (const { name, kind } of traced()) expect([name, kind]).toEqual([name, KINDS[name.split(' ')[0] ?? ''] ?? 2]);
+    // What a bare client reads off the broker names the span that published it.
+    const publishing = traced().filter(({ name }) => name.startsWith('publish'));
+    const spans = publishing.map((span) => `00-${traceId}-${span.spanId}-01`);
+    for (const { headers } of seen()) expect(spans).toContain(headers['traceparent']);
+  },
+);
+
+test('the budget services: replies are kept in Redis and in PostgreSQL [S1.3]', async ({ budget, redis }) => {
+  const client = new Redis(redis.url);
+  onTestFinished(() => client.disconnect());
+  await requestOf(budget, 'REST', 'kept').send();
+  await expect.poll(async () => (await client.keys(`${budget.prefix}orders:*`)).length).toBeGreaterThan(0);
+  const kept = await budget.query<{ n: number }>('select count(*)::int as n from budget_orders.idempotency');
+  expect(kept[0]?.n).toBeGreaterThan(0);
+});
+
+test('the budget services: poison is a dead letter after seven tries, and is replayed by the command line after the fix [S1.7] [S1.8] [S1.10]', async ({
+  budget,
+}) => {
+  const env = { DATABASE_URL: budget.env['DATABASE_URL'], HOLDFAST_SCHEMA: 'budget_expenses' };
+  const said = async (...args: string[]): Promise<string> => {
+    const { code, out, err } = await runHoldfast(args, { env });
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    return out;
+  };
+  const { send, traceId } = requestOf(budget, 'REST', 'poison', 'yachts');
+  const { orderId } = JSON.parse((await send()).text) as { orderId: string };
+  const dead = `select 1 from budget_expenses.dead_letters where service = 'expenses' and status = 'pending'`;
+  await expect.poll(() => budget.query(dead)).toHaveLength(1);
+  const peeked = await said('dlq:peek', '--service', 'expenses');
+  expect(peeked).toContain('NoAccountError: there is no account for yachts');
+  expect(peeked).toContain('attempts: 7');
+  expect(await said('dlq:peek', '--service', 'orders')).toContain('No dead letters');
+  expect(await said('outbox:stats', '--service', 'expenses')).toMatch(/book-order .*\n1 dead letter;/s);
+  await expect.poll(() => budget.deadCopies.seen).toHaveLength(1);
+  expect(budget.deadCopies.seen[0]).toMatchObject({
+    headers: { 'dlq-reason': 'NoAccountError', 'dlq-attempts': '7', 'dlq-service': 'expenses' },
+    payload: { orderId },
+  });
+
+  expect((await mutate(budget, 'openAccount(category: "yachts", account: "0690")')).status).toBe(200);
+  expect(await said('dlq:replay', '--service', 'expenses', '--since', '15m')).toContain('1 delivery will run again');
+  await expect.poll(() => spentOf(budget, 'poison')).toMatchObject({ spentCents: 100, transactions: 1 });
+  expect(await said('dlq:peek', '--service', 'expenses')).toContain('No dead letters');
+
+  const outcomes = (): unknown[] =>
+    (budget.collector.traces.get(traceId) ?? [])
+      .filter(({ name }) => name === 'handle order.placed')
+      .toSorted((a, b) => a.startMs - b.startMs)
+      .map(({ attributes }) => attributes['holdfast.outcome']);
+  await expect.poll(outcomes).toEqual([...Array.from({ length: 6 }, () => 'retry'), 'dead', 'done']);
+  const lines = [...budget.output().matchAll(/^expenses +(\{.*message failed.*)$/gm)].map(
+    ([, line = '']) => JSON.parse(line) as Record<string, unknown>,
+  );
+  expect(lines).toHaveLength(7);
+  for (const line of lines)
+    expect(line).toMatchObject({ sagaId: orderId, traceId, eventId: line['eventId'], idempotencyKey: line['eventId'] });
+});
+
+test('the budget services: a consumer that is killed in the middle of its work loses nothing and does nothing twice [S1.5] [S1.6]', async ({
+  budget,
+}) => {
+  const orders = 40;
+  const booked = async (): Promise<number> =>
+    (await budget.query(`select 1 from budget_expenses.expense where budget_id = 'killed'`)).length;
+  const placing = (async () => {
+    for (let n = 0; n < orders; n++) expect((await requestOf(budget, 'REST', 'killed').send()).status).toBe(201);
+  })();
+  await expect.poll(booked, { interval: 5 }).toBeGreaterThan(2);
+  const before = budget.pidOf('expenses');
+  process.kill(before, 'SIGKILL');
+  const atKill = await booked();
+  await placing;
+  expect(atKill, 'the kill must meet unfinished work').toBeLessThan(orders);
+  await expect.poll(() => spentOf(budget, 'killed')).toMatchObject({ spentCents: 100 * orders, transactions: orders });
+  expect(budget.pidOf('expenses')).not.toBe(before);
+  for (const [table, id] of [
+    ['budget_orders.orders', 'order_id'],
+    ['budget_expenses.expense', 'order_id'],
+    ['budget_transactions.transaction', 'expense_id'],
+  ]) {
+    const [row] = await budget.query(
+      `select count(*)::int as rows, count(distinct ${id})::int as things from ${table} where budget_id = 'killed'`,
+    );
+    expect({ table, ...row }).toEqual({ table, rows: orders, things: orders });
+  }
+});
+
+test('the budget services: what is missing at the start is named, all of it at once [X.19]', async () => {
+  const main = '../budget-services/main.ts';
+  const none = { DATABASE_URL: '', REDIS_URL: '', RABBITMQ_URL: '', KAFKA_BROKERS: '', BUDGET_SPEED: 'fast' };
+  const unset = run(main, [], none);
+  const nowhere = run(main, [], {
+    DATABASE_URL: 'postgres://ada:secret@127.0.0.1:1/x',
+    REDIS_URL: 'redis://127.0.0.1:1',
+    RABBITMQ_URL: 'amqp://ada:secret@127.0.0.1:1',
+    KAFKA_BROKERS: '127.0.0.1:1',
+  });
+  expect(await unset.ended).toBe(1);
+  for (const name of Object.keys(none)) expect(unset.output()).toMatch(new RegExp(`^${name} is `, 'm'));
+  expect(await nowhere.ended).toBe(1);
+  expect(nowhere.output().trimEnd().split('\n')).toEqual(
+    ['PostgreSQL', 'Redis', 'RabbitMQ', 'Kafka'].map(
+      (name) => expect.stringContaining(`${name} does not answer where`) as string,
+    ),
+  );
+  expect(nowhere.output()).not.toContain('secret');
+});

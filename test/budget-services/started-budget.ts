@@ -1,0 +1,130 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
+import { afterAll } from 'vitest';
+import { startTraceCollector, type TraceCollector } from '../../examples/budget-services/traces/trace-collector.ts';
+import type { TestServer } from '../support/needs.ts';
+import { freePort } from '../support/private-server.ts';
+import { dropTopology } from '../support/rabbitmq-server.ts';
+import { type BareReader, readExchange, readTopics } from './bare-readers.ts';
+
+/** The servers the example runs on. */
+export type Servers = Readonly<Record<'postgres' | 'redis' | 'rabbitmq' | 'kafka', TestServer>>;
+
+/** The example at work. */
+export interface Budget {
+  /** What its processes were told. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly prefix: string;
+  readonly ports: Readonly<Record<'orders' | 'expenses' | 'transactions', number>>;
+  /** What its processes tell of themselves by OTLP. */
+  readonly collector: TraceCollector;
+  readonly rabbitmq: BareReader;
+  /** The copies of dead letters at RabbitMQ. */
+  readonly deadCopies: BareReader;
+  readonly kafka: BareReader;
+  readonly output: () => string;
+  /** The number of a process that runs now. */
+  readonly pidOf: (name: string) => number;
+  readonly query: <Row extends object>(text: string, values?: readonly unknown[]) => Promise<readonly Row[]>;
+}
+
+const MAIN = fileURLToPath(new URL('../../examples/budget-services/main.ts', import.meta.url));
+const started: (() => Promise<unknown> | void)[] = [];
+let budget: Promise<Budget> | undefined;
+
+afterAll(async () => {
+  for (const end of started.toReversed()) await end();
+});
+
+/** The example, started once for all tests of a file, on names and a database of its own. */
+export function theBudget(servers: Servers): Promise<Budget> {
+  return (budget ??= start(servers));
+}
+
+async function start({ postgres, redis, rabbitmq, kafka }: Servers): Promise<Budget> {
+  const collector = await startTraceCollector(0);
+  started.push(() => collector.close());
+  const databaseUrl = await ownDatabase(postgres);
+  const prefix = `${rabbitmq.namespace}.`;
+  const ports = { orders: await freePort(), expenses: await freePort(), transactions: await freePort() };
+  const env = {
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redis.url,
+    RABBITMQ_URL: rabbitmq.url,
+    KAFKA_BROKERS: kafka.url,
+    BUDGET_PREFIX: prefix,
+    BUDGET_SPEED: '20',
+    ORDERS_PORT: String(ports.orders),
+    EXPENSES_PORT: String(ports.expenses),
+    TRANSACTIONS_PORT: String(ports.transactions),
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+  };
+  started.push(() => dropTopology(rabbitmq.url, prefix, ['order', 'holdfast'], ['expenses']));
+  const output = await runMain(env);
+  const topics = [`${prefix}expense`, `${prefix}transaction`];
+  const [exchange, deadCopies, topic] = await Promise.all([
+    readExchange(rabbitmq.url, `${prefix}order`),
+    readExchange(rabbitmq.url, `${prefix}order.dlq`),
+    readTopics(kafka.url, topics, `${prefix}bare`),
+  ]);
+  started.push(exchange.close, deadCopies.close, topic.close);
+  const client = await connected(databaseUrl);
+  return {
+    env,
+    prefix,
+    ports,
+    collector,
+    rabbitmq: exchange,
+    deadCopies,
+    kafka: topic,
+    output,
+    pidOf: (name) => Number([...output().matchAll(new RegExp(`^${name} +is process (\\d+)$`, 'gm'))].at(-1)?.[1]),
+    query: async (text, values = []) => (await client.query(text, [...values])).rows as never,
+  };
+}
+
+/** Starts the program as a reader of its README does, and answers what it writes once all is ready. */
+async function runMain(env: NodeJS.ProcessEnv): Promise<() => string> {
+  // The channel ends it should this process be killed.
+  const child = spawn(process.execPath, [MAIN], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  const closed = once(child, 'close');
+  started.push(async () => {
+    child.kill('SIGTERM');
+    await closed;
+  });
+  let output = '';
+  await new Promise<void>((resolve, reject) => {
+    const add = (data: Buffer): void => {
+      output += data.toString();
+      if (output.includes('All is ready.')) resolve();
+    };
+    child.stdout?.on('data', add);
+    child.stderr?.on('data', add);
+    void closed.then(() => reject(new Error(`it ended before it was ready:\n${output}`)));
+  });
+  return () => output;
+}
+
+async function ownDatabase({ url, namespace }: TestServer): Promise<string> {
+  const admin = await connected(url);
+  await admin.query(`create database ${namespace}_budget`);
+  started.push(() => admin.query(`drop database ${namespace}_budget with (force)`));
+  const own = new URL(url);
+  own.pathname = `/${namespace}_budget`;
+  own.search = '';
+  return own.href;
+}
+
+async function connected(connectionString: string): Promise<Client> {
+  const client = new Client({ connectionString });
+  // Dropping the database cuts what is still connected to it.
+  client.on('error', () => undefined);
+  await client.connect();
+  started.push(() => client.end().catch(() => undefined));
+  return client;
+}
