@@ -1,0 +1,1 @@
+export { mongoIdempotency, type MongoIdempotencyOptions } from './mongo-idempotency.ts';
