@@ -28,6 +28,12 @@ export function checkDb(check: OptionCheck, db: unknown): void {
   if (!isDb) check.refuse('db', db, "pass a database of the driver, client.db('shop')");
 }
 
+/** Refuses what is no name of a service. */
+export function checkService(check: OptionCheck, service: unknown): void {
+  const fits = typeof service === 'string' && /^\S{1,100}$/.test(service);
+  if (!fits) check.refuse('service', service, "write the name of this service without spaces, for example 'orders'");
+}
+
 /** Refuses what cannot be the name of a collection. */
 export function checkCollection(check: OptionCheck, option: string, name: unknown): void {
   const fits = typeof name === 'string' && /^[a-z_][\w.-]{0,99}$/i.test(name) && !name.startsWith('system.');

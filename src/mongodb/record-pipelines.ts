@@ -68,9 +68,12 @@ export function ofPerson(person: string, which: 'live' | 'all'): Document {
   return which === 'live' ? { person, $expr: IS_LIVE } : { person };
 }
 
-function choose(branches: readonly (readonly [when: Document, then: Document])[]): Document[] {
-  const cases = branches.map(([when, then]) => ({ case: when, then }));
-  return [{ $replaceWith: { $switch: { branches: cases, default: '$$ROOT' } } }];
+function choose(branches: readonly (readonly [when: Document, result: Document])[]): Document[] {
+  const chosen = branches.reduceRight<Document | string>(
+    (rest, [when, result]) => ({ $cond: [when, result, rest] }),
+    '$$ROOT',
+  );
+  return [{ $replaceWith: chosen }];
 }
 
 function changed(fields: Document): Document {

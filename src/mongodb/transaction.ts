@@ -83,10 +83,10 @@ function isRolledBack(error: unknown): boolean {
   return hasLabel(error, 'TransientTransactionError') || isConnectionLost(error);
 }
 
-/** True when the server could not be reached, or the way to it was lost. */
+/** True when the server could not be reached, or the way to it was lost. What writes many at once has that error inside of its own. */
 function isConnectionLost(error: unknown): boolean {
-  const { name } = (error ?? {}) as { name?: unknown };
-  return typeof name === 'string' && LOST.has(name);
+  const { name, errorResponse } = (error ?? {}) as { name?: unknown; errorResponse?: { name?: unknown } };
+  return [name, errorResponse?.name].some((one) => typeof one === 'string' && LOST.has(one));
 }
 
 const LOST = new Set([
