@@ -80,6 +80,8 @@ export interface ErrorDetails {
   LLM_ERROR_IN_ANSWER: { code?: string; type?: string };
   MESSAGE_IMPORTED: { sourceId: string; problem: string };
   MESSAGE_UNREADABLE: { sourceId: string; problem: string };
+  MONGODB_SESSION_IDLE: Record<string, never>;
+  MONGODB_TRANSACTIONS_MISSING: { of: string };
   OUTBOX_FULL: Record<string, never>;
   PAYLOAD_INVALID: { type: string; problem: string };
   PAYLOAD_TOO_LARGE: { type: string; bytes: number; limitBytes: number };
@@ -252,6 +254,10 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
   MESSAGE_IMPORTED: (d) => `${d.sourceId} was ${d.problem}; replay it to give it to its handlers, or discard it`,
   MESSAGE_UNREADABLE: (d) =>
     `the message ${d.sourceId} cannot be read: ${d.problem}; its bytes are kept, replay it once decode can read it`,
+  MONGODB_SESSION_IDLE: () =>
+    'send() was given no session with a transaction under way, nothing was stored; call it inside outbox.transaction(), or inside withTransaction() of your session',
+  MONGODB_TRANSACTIONS_MISSING: (d) =>
+    `${d.of} needs transactions, and this MongoDB is a single server that has none; make it a replica set (one member will do: start mongod with --replSet, then rs.initiate())`,
   OUTBOX_FULL: () =>
     'the outbox holds as many open messages as it may (maxPending), nothing was stored; see that workers run and keep up, or send again later',
   PAYLOAD_INVALID: (d) =>

@@ -60,6 +60,8 @@ export const OWN_CODES: Readonly<Record<ErrorCode, Rule>> = {
   LLM_ERROR_IN_ANSWER: { kind: 'http' },
   MESSAGE_IMPORTED: { kind: 'terminal', verdict: 'fail' },
   MESSAGE_UNREADABLE: { kind: 'invalid', verdict: 'fail' },
+  MONGODB_SESSION_IDLE: { kind: 'invalid', verdict: 'fail' },
+  MONGODB_TRANSACTIONS_MISSING: { kind: 'invalid', verdict: 'fail' },
   OUTBOX_FULL: { kind: 'overload', verdict: 'retry' },
   PAYLOAD_INVALID: { kind: 'invalid', verdict: 'fail' },
   PAYLOAD_TOO_LARGE: { kind: 'invalid', verdict: 'fail' },

@@ -3,6 +3,8 @@ import { chromium } from './chromium.ts';
 import { embeddedPostgres } from './embedded-postgres.ts';
 import { kafka } from './kafka.ts';
 import { kafkaJars } from './kafka-jars.ts';
+import { mongod } from './mongod.ts';
+import { mongodb } from './mongodb.ts';
 import { pgbouncer } from './pgbouncer.ts';
 import { postgres } from './postgres.ts';
 import { rabbitmq } from './rabbitmq.ts';
@@ -16,6 +18,8 @@ export const SERVICES = {
   embeddedPostgres,
   kafka,
   kafkaJars,
+  mongod,
+  mongodb,
   pgbouncer,
   postgres,
   rabbitmq,

@@ -1,0 +1,159 @@
+import type { ClientSession, Db } from 'mongodb';
+import type { Effects, Instant } from '../kernel/effects.ts';
+import { HoldfastError } from '../kernel/error.ts';
+import type { HandlingHandler } from '../relay/handler.ts';
+import type { RelayObserver } from '../relay/relay-event.ts';
+import type { Delivery } from '../relay/relay-store.ts';
+import { planFailure } from '../relay/run-failure.ts';
+import { deliveryOf, type InboxRow } from './row.ts';
+import type { Rows } from './rows.ts';
+import { CommitUnknown, inTransaction } from './transaction.ts';
+import type { Wakeup } from './wakeup.ts';
+import type { Tenure, WorkerParts } from './worker.ts';
+
+/** A message that is being handled. */
+export interface HandledMessage {
+  readonly row: InboxRow;
+  readonly delivery: Delivery;
+  /** Aborted when its time is up, when the inbox stops, and when another process has taken over. */
+  readonly signal: AbortSignal;
+}
+
+/** What handling needs. */
+export interface HandleParts {
+  readonly db: Db;
+  readonly rows: Rows<InboxRow>;
+  readonly wakeup: Wakeup;
+  readonly handler: HandlingHandler<unknown>;
+  /** Makes the effect in the transaction in which the message is written as processed. */
+  readonly handle: (message: HandledMessage, session: ClientSession) => Promise<void>;
+  /** The id of a row's message. */
+  readonly idOf: (row: InboxRow) => string;
+  readonly effects: Effects;
+  readonly tell: RelayObserver;
+}
+
+/** So many rows are read at once; of each key one is begun. */
+const LOOK_AHEAD = 100;
+
+/** Another has processed it since it was read. Never leaves this file. */
+class Taken extends Error {}
+
+/** Handles messages: several keys at once, of one key one after the other. */
+export class Handling {
+  readonly #parts: HandleParts;
+  readonly #running = new Map<InboxRow, Promise<void>>();
+
+  constructor(parts: HandleParts) {
+    this.#parts = parts;
+  }
+
+  /** The rounds of a worker: begins what can be begun. */
+  readonly round: WorkerParts['round'] = async (tenure) => {
+    const { rows, handler } = this.#parts;
+    const room = handler.concurrency - this.#running.size;
+    // Who ends wakes.
+    if (room <= 0) return { idleMs: Infinity };
+    const busy = [...this.#running.keys()];
+    const read = await rows.read(LOOK_AHEAD, {
+      ids: busy.map(({ _id: id }) => id),
+      keys: busy.flatMap(({ key }) => key ?? []),
+    });
+    const begun = firstOfEachKey(read.rows).slice(0, room);
+    for (const row of begun) this.#begin(row, tenure);
+    // Keys that had no place among those that were read may be free.
+    return begun.length > 0 ? 'busy' : { idleMs: read.nextDueInMs ?? Infinity };
+  };
+
+  /** Resolves when nothing runs. */
+  readonly settled = async (): Promise<void> => void (await Promise.all(this.#running.values()));
+
+  #begin(row: InboxRow, tenure: Tenure): void {
+    const run = this.#run(row, tenure).finally(() => {
+      this.#running.delete(row);
+      this.#parts.wakeup.wake();
+    });
+    this.#running.set(row, run);
+  }
+
+  /** Never rejects. */
+  async #run(row: InboxRow, tenure: Tenure): Promise<void> {
+    const { handler, effects, tell, idOf } = this.#parts;
+    const delivery = deliveryOf(row, idOf(row));
+    const attempt = row.attempts + 1;
+    const startedAt = effects.now();
+    tell({ kind: 'run-started', handler: handler.name, delivery, attempt });
+    try {
+      await this.#handle(row, delivery, tenure);
+      const durationMs = effects.monoMs() - startedAt.monoMs;
+      tell({ kind: 'run-done', handler: handler.name, delivery, attempt, durationMs });
+    } catch (error) {
+      const about = { handler: handler.name, delivery };
+      if (error instanceof Taken) tell({ kind: 'run-refused', ...about, reason: 'row-changed' });
+      // The row tells: it is read again unless it is done.
+      else if (error instanceof CommitUnknown) tell({ kind: 'run-refused', ...about, reason: 'outcome-unknown' });
+      else if (tenure.signal.aborted) tell({ kind: 'run-interrupted', ...about, reason: 'stopped' });
+      else await this.#failed({ row, delivery, error, startedAt }, tenure);
+    }
+  }
+
+  async #handle(row: InboxRow, delivery: Delivery, tenure: Tenure): Promise<void> {
+    const { db, rows, handle, handler, effects } = this.#parts;
+    const { timeoutMs } = handler;
+    const attempt = new AbortController();
+    const late = Promise.withResolvers<never>();
+    late.promise.catch(() => undefined);
+    const giveUp = (error: unknown): void => {
+      attempt.abort(error);
+      late.reject(error);
+    };
+    const stop = (): void => giveUp(new HoldfastError('RELAY_STOPPED', { handler: handler.name, id: delivery.id }));
+    tenure.signal.addEventListener('abort', stop, { once: true });
+    const timer = effects.setTimer(
+      () =>
+        giveUp(new HoldfastError('ATTEMPT_TIMEOUT', { operation: handler.name, attempt: row.attempts + 1, timeoutMs })),
+      timeoutMs,
+    );
+    try {
+      // One that goes on after it was given up has a session that is over: none of its writes are kept.
+      await inTransaction(db.client, async (session) => {
+        attempt.signal.throwIfAborted();
+        await Promise.race([handle({ row, delivery, signal: attempt.signal }, session), late.promise]);
+        // As the last step, so that an arrival of the same message does not wait for the handler.
+        if (!(await rows.finishIn(session, row))) throw new Taken();
+      });
+    } finally {
+      effects.clearTimer(timer);
+      tenure.signal.removeEventListener('abort', stop);
+    }
+  }
+
+  async #failed(
+    run: { row: InboxRow; delivery: Delivery; error: unknown; startedAt: Instant },
+    { lease }: Tenure,
+  ): Promise<void> {
+    const { rows, handler, effects, tell } = this.#parts;
+    const { row, delivery, error, startedAt } = run;
+    const token = { unit: 0, epoch: lease.epoch };
+    const target = { token, seq: row.seq, state: delivery.state, version: 0, cycle: row.replays };
+    const [now, random] = [effects.now(), effects.random()];
+    const { settlement, event } = planFailure(handler, { delivery, target, error, startedAt, now, random });
+    const reason = event.next.kind === 'dead' ? event.next.reason : null;
+    try {
+      if (await rows.fail(lease, row, settlement, reason)) tell(event);
+    } catch (problem) {
+      // Nothing is known to be written: it is read again.
+      tell({ kind: 'store-failed', during: 'settle', error: problem, failures: 1 });
+    }
+  }
+}
+
+function firstOfEachKey(rows: readonly InboxRow[]): readonly InboxRow[] {
+  const seen = new Set<string>();
+  return rows.filter(({ key }) => {
+    if (key === null) return true;
+    const isFirst = !seen.has(key);
+    seen.add(key);
+    return isFirst;
+  });
+}

@@ -1,0 +1,167 @@
+import type { Db } from 'mongodb';
+import { OptionCheck } from '../kernel/check-options.ts';
+import { HoldfastError } from '../kernel/error.ts';
+import type { HandledEvent } from '../outbox/event.ts';
+import type { HandlingHandler } from '../relay/handler.ts';
+import { eventHandlerClassifier } from '../retry/classifier.ts';
+import { consumer } from '../retry/policies.ts';
+import { newId } from '../system/new-id.ts';
+import { systemEffects } from '../system/effects.ts';
+import { KEPT_TYPES } from '../transport/kept-message.ts';
+import { before, checkCollection, checkDb, checkService } from './collections.ts';
+import { type DeadMessages, deadMessages } from './dead-letters.ts';
+import { Handling } from './handle-round.ts';
+import { handleBy, type InboxTake, type MongoHandle } from './inbox-handler.ts';
+import { Lines } from './lines.ts';
+import { mirrorDead } from './mirror-dead.ts';
+import { receiveInto } from './receive.ts';
+import type { InboxRow } from './row.ts';
+import { Rows } from './rows.ts';
+import {
+  checkStart,
+  hostOf,
+  leasedWorker,
+  type MongoStartOptions,
+  type Running,
+  runningUntil,
+  type StartParts,
+} from './running.ts';
+import { transactionsOf } from './transaction.ts';
+import { Wakeup } from './wakeup.ts';
+
+/** What `mongoInbox` takes. */
+export interface MongoInboxOptions {
+  /** A database of the driver, on a replica set. */
+  readonly db: Db;
+  /** The name of this service: each service has its own copy of what a broker has. */
+  readonly service: string;
+  /** Where messages are kept. Default `inbox_messages`. */
+  readonly collection?: string | undefined;
+  /** How long a processed message is remembered, so that its next arrival has no effect, in milliseconds. Default: seven days. */
+  readonly keepMs?: number | undefined;
+  /** How many messages are handled at once, of different keys. Default 16. */
+  readonly concurrency?: number | undefined;
+  /** How long one attempt may take, in milliseconds. Default 30,000; MongoDB itself ends transactions after a minute. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** The inbox of one service. */
+export interface MongoInbox {
+  /** Registers the handler of a kind of message; before `start`. */
+  on<Payload>(event: HandledEvent<Payload>, handle: MongoHandle<Payload>): void;
+  /** Makes collections and indexes. `start` does so too; a deployment may do it earlier. */
+  prepare(): Promise<void>;
+  /** Takes messages from a broker and handles them. All processes of a service take them in; one at a time handles them. */
+  start(options: MongoStartOptions): Promise<Running>;
+  readonly dead: DeadMessages;
+}
+
+const WEEK_MS = 7 * 86_400_000;
+
+/**
+ * An inbox in MongoDB: what a broker has is stored, then acknowledged, then handled, each message with one effect however often it
+ * arrives; of a key one after the other. What fails is tried seven times, then it is dead.
+ */
+export function mongoInbox(options: MongoInboxOptions): MongoInbox {
+  const {
+    db,
+    service,
+    collection = 'inbox_messages',
+    keepMs = WEEK_MS,
+    concurrency = 16,
+    timeoutMs = 30_000,
+  } = checked(options);
+  const takes = new Map<string, InboxTake>();
+  const rows = new Rows<InboxRow>({
+    db,
+    collection,
+    service,
+    effects: systemEffects,
+    endedAt: 'processedAt',
+    // Its id is what is remembered.
+    dropped: { payload: 'null', headers: [] },
+    whenDead: { isMirrored: false },
+    types: () => [...takes.keys(), ...KEPT_TYPES],
+    keepMs,
+  });
+  const hasTransactions = transactionsOf(db, 'mongoInbox()');
+  const prepare = before(async () => {
+    await hasTransactions();
+    await rows.prepare();
+  });
+  const handler: HandlingHandler<unknown> = { ...RULES, concurrency, timeoutMs };
+  return {
+    on: (event, handle) => {
+      if (takes.has(event.type)) {
+        const check = new OptionCheck('on()');
+        check.refuseName('event', event.type, 'register one handler for a type');
+        check.done();
+      }
+      takes.set(event.type, { event, handle: handle as MongoHandle<unknown> });
+    },
+    prepare,
+    dead: deadMessages(rows),
+    start: async (startOptions) => {
+      const start = checkStart('mongoInbox().start()', startOptions);
+      if (takes.size === 0) throw new HoldfastError('HANDLERS_MISSING', { service });
+      await prepare();
+      return startInbox({ db, rows, service, collection, takes, handler }, start);
+    },
+  };
+}
+
+interface InboxParts {
+  readonly db: Db;
+  readonly rows: Rows<InboxRow>;
+  readonly service: string;
+  readonly collection: string;
+  readonly takes: ReadonlyMap<string, InboxTake>;
+  readonly handler: HandlingHandler<unknown>;
+}
+
+function startInbox({ db, rows, service, collection, takes, handler }: InboxParts, start: StartParts): Running {
+  const effects = systemEffects;
+  const { transport, tell } = start;
+  const idOf = ({ _id: id }: InboxRow): string => id.slice(service.length + 1);
+  const receive = receiveInto({ rows, lines: new Lines(db, collection), service });
+  const host = hostOf(service, start, [...takes.keys()], receive);
+  const wakeup = new Wakeup(rows.collection, service, effects);
+  const handle = handleBy(takes, transport.handlers<unknown>(host).from.handler);
+  const handling = new Handling({ db, rows, wakeup, handler, handle, idOf, effects, tell });
+  const round = mirrorDead({ rows, service, host, transport, idOf }, handling.round);
+  const { settled } = handling;
+  const id = `${collection}:${service}`;
+  const worker = leasedWorker({ db, id, owner: newId(), start, rows, service, round, settled, wakeup });
+  const receiving = transport.receive(host, { isDead: false });
+  return runningUntil(async () => {
+    await receiving.stop();
+    await worker.stop();
+    await transport.close().catch(() => undefined);
+  });
+}
+
+const RULES = {
+  kind: 'handle',
+  name: 'inbox',
+  policy: consumer,
+  classifier: eventHandlerClassifier,
+  onDead: 'block',
+  repeatable: false,
+  takes: new Map<never, never>(),
+} as const;
+
+function checked(options: MongoInboxOptions): MongoInboxOptions {
+  const check = new OptionCheck('mongoInbox()');
+  if (!check.object('options', options, 'pass { db, service }')) check.done();
+  const { db, service, collection, keepMs = WEEK_MS, concurrency = 16, timeoutMs = 30_000 } = options;
+  check.known(options, ['db', 'service', 'collection', 'keepMs', 'concurrency', 'timeoutMs']);
+  checkDb(check, db);
+  checkService(check, service);
+  if (collection !== undefined) checkCollection(check, 'collection', collection);
+  const ms = 'write whole milliseconds';
+  check.number('keepMs', keepMs, { min: 60_000, integer: true, write: `${ms} from 60000` });
+  check.number('concurrency', concurrency, { min: 1, max: 1_000, integer: true, write: 'write 1 to 1000' });
+  check.number('timeoutMs', timeoutMs, { min: 1, max: 3_600_000, integer: true, write: `${ms} from 1` });
+  check.done();
+  return options;
+}

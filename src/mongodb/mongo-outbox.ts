@@ -1,0 +1,194 @@
+import type { ClientSession, Db } from 'mongodb';
+import { OptionCheck } from '../kernel/check-options.ts';
+import { HoldfastError } from '../kernel/error.ts';
+import type { NewMessage, SendResult } from '../outbox/outbox-store.ts';
+import { createSending, type Sending } from '../outbox/sending.ts';
+import { newId } from '../system/new-id.ts';
+import { systemEffects } from '../system/effects.ts';
+import { before, checkCollection, checkDb, checkService } from './collections.ts';
+import { type DeadMessages, deadMessages } from './dead-letters.ts';
+import { Lines } from './lines.ts';
+import { publishRound } from './publish-round.ts';
+import { type OutboxRow, rowOf } from './row.ts';
+import { Rows } from './rows.ts';
+import { checkStart, hostOf, leasedWorker, type MongoStartOptions, type Running, runningUntil } from './running.ts';
+import { inTransaction, transactionsOf } from './transaction.ts';
+
+/** What `mongoOutbox` takes. */
+export interface MongoOutboxOptions {
+  /** A database of the driver, on a replica set. */
+  readonly db: Db;
+  /** The name of this service: the `source` of what it sends. */
+  readonly service: string;
+  /** Where messages are kept. Default `outbox_events`. */
+  readonly collection?: string | undefined;
+  /** How long published messages are kept, in milliseconds. Default: seven days. */
+  readonly keepMs?: number | undefined;
+}
+
+/** The outbox of one service. */
+export interface MongoOutbox extends Sending<ClientSession> {
+  /** Makes collections and indexes. Done before the first send as well; a deployment may do it earlier. */
+  prepare(): Promise<void>;
+  /** Runs work in a transaction, again where the server asks for it, and commits it. Hand its session to `send`. */
+  transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T>;
+  /** Publishes what was sent, also before. One process of a service does so at a time; the others stand by. */
+  start(options: MongoStartOptions): Promise<Running>;
+  readonly dead: DeadMessages;
+}
+
+const WEEK_MS = 7 * 86_400_000;
+
+/**
+ * A transactional outbox in MongoDB: messages are written in the caller's session, leave with its commit or not at all, and are
+ * published through a broker: each at least once, those of a key in the order of their commits.
+ */
+export function mongoOutbox(options: MongoOutboxOptions): MongoOutbox {
+  const { db, service, collection = 'outbox_events', keepMs = WEEK_MS } = checked(options);
+  const effects = systemEffects;
+  const rows = new Rows<OutboxRow>({
+    db,
+    collection,
+    service,
+    effects,
+    endedAt: 'publishedAt',
+    keepMs,
+    indexes: [
+      {
+        name: 'holdfast_idempotency',
+        key: { service: 1, idempotencyKey: 1 },
+        unique: true,
+        partialFilterExpression: { idempotencyKey: { $type: 'string' } },
+      },
+    ],
+  });
+  const lines = new Lines(db, collection);
+  const hasTransactions = transactionsOf(db, 'mongoOutbox()');
+  const prepare = before(async () => {
+    await hasTransactions();
+    await Promise.all([rows.prepare(), lines.prepare()]);
+  });
+  return {
+    ...createSending<ClientSession>(
+      { service, generation: undefined },
+      {
+        append: async (session, messages) => {
+          checkSession(session, messages);
+          await prepare();
+          return append({ rows, lines, service }, session, messages);
+        },
+      },
+    ),
+    prepare,
+    transaction: async (work) => {
+      await prepare();
+      return inTransaction(db.client, work);
+    },
+    dead: deadMessages(rows),
+    start: async (startOptions) => {
+      const start = checkStart('mongoOutbox().start()', startOptions);
+      await prepare();
+      const { to } = start.transport.handlers(hostOf(service, start, []));
+      if (to.handler.kind !== 'publish') throw new TypeError('what the transport publishes by is no publisher');
+      const round = publishRound({ rows, handler: to.handler, effects, tell: start.tell });
+      const worker = leasedWorker({ db, id: `${collection}:${service}`, owner: newId(), start, rows, service, round });
+      return runningUntil(async () => {
+        await worker.stop();
+        await start.transport.close().catch(() => undefined);
+      });
+    },
+  };
+}
+
+function checked(options: MongoOutboxOptions): MongoOutboxOptions {
+  const check = new OptionCheck('mongoOutbox()');
+  if (!check.object('options', options, 'pass { db, service }')) check.done();
+  check.known(options, ['db', 'service', 'collection', 'keepMs']);
+  checkDb(check, options.db);
+  checkService(check, options.service);
+  if (options.collection !== undefined) checkCollection(check, 'collection', options.collection);
+  if (options.keepMs !== undefined)
+    check.number('keepMs', options.keepMs, {
+      min: 60_000,
+      integer: true,
+      write: 'write whole milliseconds from 60000',
+    });
+  check.done();
+  return options;
+}
+
+/** A session without a transaction would write at once, whatever becomes of the rest. */
+function checkSession(session: unknown, messages: readonly NewMessage[]): void {
+  const isIn = typeof (session as Partial<ClientSession> | undefined)?.inTransaction === 'function';
+  if (!isIn || !(session as ClientSession).inTransaction()) throw new HoldfastError('MONGODB_SESSION_IDLE', {});
+  if (!messages.some(({ deliverAt }) => deliverAt)) return;
+  const check = new OptionCheck('send()');
+  check.add({ option: 'deliverAt', found: 'a date', write: 'leave it out: the outbox in MongoDB sends at once' });
+  check.done();
+}
+
+interface AppendParts {
+  readonly rows: Rows<OutboxRow>;
+  readonly lines: Lines;
+  readonly service: string;
+}
+
+async function append(
+  { rows, lines, service }: AppendParts,
+  session: ClientSession,
+  messages: readonly NewMessage[],
+): Promise<readonly SendResult[]> {
+  const known = await knownKeys(rows, service, session, messages);
+  const results: SendResult[] = [];
+  const fresh: NewMessage[] = [];
+  for (const message of messages) {
+    const { id, idempotencyKey } = message;
+    const first = idempotencyKey === undefined ? undefined : known.get(idempotencyKey);
+    if (first === undefined) fresh.push(message);
+    if (idempotencyKey !== undefined && first === undefined) known.set(idempotencyKey, id);
+    results.push(first === undefined ? { kind: 'stored', id } : { kind: 'duplicate', id: first });
+  }
+  const places = await placesOf(lines, session, fresh);
+  const created = new Date(systemEffects.now().wallMs);
+  const written = fresh.map((message, place): OutboxRow => {
+    const about = { _id: message.id, service, seq: places[place] ?? 0, created };
+    return Object.assign(rowOf(message, about), { publishedAt: null });
+  });
+  if (written.length > 0) await rows.collection.insertMany(written, { session });
+  return results;
+}
+
+async function knownKeys(
+  rows: Rows<OutboxRow>,
+  service: string,
+  session: ClientSession,
+  messages: readonly NewMessage[],
+): Promise<Map<string, string>> {
+  const keys = messages.flatMap(({ idempotencyKey }) => idempotencyKey ?? []);
+  if (keys.length === 0) return new Map();
+  const found = await rows.collection
+    .find({ service, idempotencyKey: { $in: keys } }, { session, projection: { idempotencyKey: 1 } })
+    .toArray();
+  return new Map(found.map(({ _id, idempotencyKey }) => [String(idempotencyKey), _id]));
+}
+
+/** The place of each message. Those without a key need no order, and so no line that others would meet in. */
+async function placesOf(
+  lines: Lines,
+  session: ClientSession,
+  messages: readonly NewMessage[],
+): Promise<readonly number[]> {
+  const byLine = new Map<string, number[]>();
+  const places = messages.map(() => systemEffects.now().wallMs * 1000);
+  for (const [place, { key }] of messages.entries()) {
+    if (key === undefined) continue;
+    const line = lines.of(key);
+    byLine.set(line, [...(byLine.get(line) ?? []), place]);
+  }
+  // One after the other: a session does one thing at a time.
+  for (const [line, ofLine] of byLine) {
+    const first = await lines.reserve(line, ofLine.length, session);
+    for (const [nth, place] of ofLine.entries()) places[place] = first + nth;
+  }
+  return places;
+}

@@ -1,0 +1,177 @@
+import type { ClientSession, Collection, Db, Document, Filter, IndexDescription } from 'mongodb';
+import type { Effects } from '../kernel/effects.ts';
+import type { Settlement } from '../relay/relay-store.ts';
+import { answered } from './answered.ts';
+import { ownCollection } from './collections.ts';
+import type { HeldLease } from './lease.ts';
+import type { Row, RowState } from './row.ts';
+import { inTransaction } from './transaction.ts';
+
+/** What rows are kept by. */
+export interface RowsParts<R extends Row> {
+  readonly db: Db;
+  readonly collection: string;
+  readonly service: string;
+  readonly effects: Effects;
+  /** Where it is written when a row has ended, by which the server clears it away. */
+  readonly endedAt: keyof R & string;
+  /** What a row does not need any more once it has ended. */
+  readonly dropped?: Partial<R>;
+  /** What else is written when one is dead. */
+  readonly whenDead?: Partial<R>;
+  /** Others are left alone for now. Default: none are. */
+  readonly types?: () => readonly string[];
+  /** How long ended rows are kept. */
+  readonly keepMs: number;
+  readonly indexes?: readonly IndexDescription[];
+}
+
+/** What can be begun now, in the order of their places. */
+export interface ReadRows<R> {
+  readonly rows: readonly R[];
+  /** Until the next that waits is due, beyond those in `rows`. */
+  readonly nextDueInMs: number | undefined;
+}
+
+/** What is being worked on, and must not be read again. */
+export interface BusyRows {
+  readonly ids: readonly string[];
+  readonly keys: readonly string[];
+}
+
+interface Holder {
+  readonly _id: string;
+  readonly key: string | null;
+  readonly leftMs: number | null;
+}
+
+const OPEN: readonly RowState[] = ['open', 'waiting'];
+
+/** The messages of one service in one collection. */
+export class Rows<R extends Row> {
+  readonly collection: Collection<Row>;
+  readonly #parts: RowsParts<R>;
+
+  constructor(parts: RowsParts<R>) {
+    this.#parts = parts;
+    this.collection = ownCollection<Row>(parts.db, parts.collection);
+  }
+
+  async prepare(): Promise<void> {
+    const { endedAt, keepMs, indexes = [] } = this.#parts;
+    await this.collection.createIndexes([
+      { name: 'holdfast_line', key: { service: 1, state: 1, seq: 1 } },
+      { name: 'holdfast_ended', key: { [endedAt]: 1 }, expireAfterSeconds: Math.ceil(keepMs / 1000) },
+      ...indexes,
+    ]);
+  }
+
+  /**
+   * Up to `limit` rows that may be begun. No cursor is kept: what commits late has a place before others that have gone, and is found
+   * because it is open. Of a key that waits, or has a dead one, nothing is given but what is due itself.
+   */
+  async read(limit: number, busy: BusyRows = { ids: [], keys: [] }): Promise<ReadRows<R>> {
+    const { service, effects, types } = this.#parts;
+    const holders = await answered(effects, this.#holders());
+    const isFree = ({ _id, key }: Holder): boolean =>
+      !busy.ids.includes(_id) && !(key !== null && busy.keys.includes(key));
+    const due = holders.filter((row) => row.leftMs !== null && row.leftMs <= 0 && isFree(row)).slice(0, limit);
+    const taken = new Set(due);
+    const held = holders.flatMap((row) => (row.key === null || taken.has(row) ? [] : [row.key]));
+    const filter: Filter<Row> = {
+      $or: [
+        { _id: { $in: due.map(({ _id }) => _id) } },
+        {
+          service,
+          state: 'open',
+          _id: { $nin: [...busy.ids] },
+          key: { $nin: [...busy.keys, ...held] },
+          ...(types && { type: { $in: [...types()] } }),
+        },
+      ],
+    };
+    const rows = await answered(effects, this.collection.find(filter).sort({ seq: 1 }).limit(limit).toArray());
+    const waits = holders.flatMap(({ leftMs }) => (leftMs !== null && leftMs > 0 ? [leftMs] : []));
+    return { rows: rows as unknown as R[], nextDueInMs: waits.length > 0 ? Math.min(...waits) : undefined };
+  }
+
+  /** Writes that rows have ended well. Needs no lease: it is true whoever says it. */
+  async finish(ids: readonly string[]): Promise<void> {
+    const { effects } = this.#parts;
+    await answered(
+      effects,
+      this.collection.updateMany({ _id: { $in: [...ids] }, state: { $in: [...OPEN] } }, this.#end('done')),
+    );
+  }
+
+  /** The same in a transaction. False: it has ended before, or was tried by another since it was read. */
+  async finishIn(session: ClientSession, row: R): Promise<boolean> {
+    const { matchedCount } = await this.collection.updateOne(this.#asRead(row), this.#end('done'), { session });
+    return matchedCount === 1;
+  }
+
+  /** Writes what follows a failure, if the lease is still held and the row is as it was read. */
+  async fail(lease: HeldLease, row: R, settlement: Settlement, reason: string | null): Promise<boolean> {
+    const { db, effects, whenDead } = this.#parts;
+    const change = { ...failedChange(settlement, reason), ...(settlement.kind === 'dead' && whenDead) };
+    const written = inTransaction(db.client, async (session) => {
+      await lease.fence(session);
+      const { matchedCount } = await this.collection.updateOne(this.#asRead(row), [{ $set: change }], { session });
+      return matchedCount === 1;
+    });
+    return answered(effects, written);
+  }
+
+  /** Dead ones, the oldest first. */
+  async dead(limit: number): Promise<readonly R[]> {
+    const { service, effects } = this.#parts;
+    const found = this.collection.find({ service, state: 'dead' }).sort({ seq: 1 }).limit(limit).toArray();
+    return (await answered(effects, found)) as unknown as R[];
+  }
+
+  /** Lets a dead one be tried anew, at its place in line. False: it is not dead. */
+  async replay(id: string): Promise<boolean> {
+    const again = { state: 'open', attempts: 0, retry: null, dueAt: null, reason: null, deadAt: null };
+    const change = [{ $set: { ...again, replays: { $add: ['$replays', 1] } } }];
+    const { matchedCount } = await this.collection.updateOne(this.#dead(id), change);
+    return matchedCount === 1;
+  }
+
+  /** Gives a dead one up; those behind it go on. False: it is not dead. */
+  async discard(id: string): Promise<boolean> {
+    const { matchedCount } = await this.collection.updateOne(this.#dead(id), this.#end('discarded'));
+    return matchedCount === 1;
+  }
+
+  #dead(id: string): Filter<Row> {
+    return { _id: id, service: this.#parts.service, state: 'dead' };
+  }
+
+  #asRead({ _id, attempts, replays }: R): Filter<Row> {
+    return { _id, state: { $in: [...OPEN] }, attempts, replays };
+  }
+
+  #end(state: 'done' | 'discarded'): Document[] {
+    const { endedAt, dropped = {} } = this.#parts;
+    return [{ $set: { state, [endedAt]: '$$NOW', dueAt: null, retry: null, ...dropped } }];
+  }
+
+  #holders(): Promise<Holder[]> {
+    const { service } = this.#parts;
+    // Of a dead one there is nothing to wait for.
+    const leftMs = { $cond: [{ $eq: ['$state', 'dead'] }, null, { $subtract: ['$dueAt', '$$NOW'] }] };
+    return this.collection
+      .find<Holder>({ service, state: { $in: ['waiting', 'dead'] } }, { projection: { key: 1, leftMs } })
+      .sort({ seq: 1 })
+      .toArray();
+  }
+}
+
+function failedChange(settlement: Settlement, reason: string | null): Document {
+  if (settlement.kind !== 'retry' && settlement.kind !== 'dead') throw new TypeError('it has not failed');
+  const common = { attempts: settlement.attempts, error: { $literal: settlement.error } };
+  if (settlement.kind === 'dead')
+    return { ...common, state: 'dead', reason: { $literal: reason }, deadAt: '$$NOW', dueAt: null, retry: null };
+  const { delayMs, retry } = settlement;
+  return { ...common, state: 'waiting', dueAt: { $add: ['$$NOW', delayMs] }, retry: { $literal: retry } };
+}

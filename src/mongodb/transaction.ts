@@ -1,0 +1,115 @@
+import type { ClientSession, Db, MongoClient, TransactionOptions } from 'mongodb';
+import { HoldfastError } from '../kernel/error.ts';
+import { createSleep } from '../kernel/sleep.ts';
+import { systemEffects } from '../system/effects.ts';
+
+/** One state of the data throughout, and what is committed is on the disks of a majority. */
+const SAFELY: TransactionOptions = {
+  readPreference: 'primary',
+  readConcern: { level: 'snapshot' },
+  writeConcern: { w: 'majority', j: true },
+};
+
+/** An election takes twelve seconds; after so long the work is not run again, and a commit not asked for any more. */
+const PATIENCE_MS = 60_000;
+const FIRST_WAIT_MS = 5;
+const LONGEST_WAIT_MS = 500;
+
+/** Its answer was lost, and was not to be had within a minute: whether it was committed is not known. */
+export class CommitUnknown extends Error {
+  override readonly name = 'CommitUnknown';
+}
+
+const sleep = createSleep(systemEffects);
+
+/**
+ * Runs work in a transaction of its own session and commits it. The work is run again where the server has rolled it back without any
+ * fault of its own (a conflict, a lost connection, another primary), for up to a minute. Rejects with what the work threw, rolled
+ * back; with `CommitUnknown`; or with `TRANSACTION_ENDED` when the work has committed or rolled back by itself.
+ *
+ * Not the driver's `withTransaction`: when a server goes away, the driver (7.8) marks the errors of the first connection to it only,
+ * and hands on those of the others as if they were the work's, also where the commit was under way.
+ */
+export async function inTransaction<T>(client: MongoClient, work: (session: ClientSession) => Promise<T>): Promise<T> {
+  const session = client.startSession();
+  const beganMs = systemEffects.monoMs();
+  try {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await once(session, work);
+      } catch (error) {
+        if (!isRolledBack(error) || systemEffects.monoMs() - beganMs > PATIENCE_MS) throw error;
+        const longest = Math.min(FIRST_WAIT_MS * 2 ** tries, LONGEST_WAIT_MS);
+        // Two that met once would meet again.
+        await sleep(longest * systemEffects.random());
+      }
+    }
+  } finally {
+    await session.endSession();
+  }
+}
+
+async function once<T>(session: ClientSession, work: (session: ClientSession) => Promise<T>): Promise<T> {
+  session.startTransaction(SAFELY);
+  let value: T;
+  try {
+    value = await work(session);
+  } catch (error) {
+    if (session.inTransaction()) await session.abortTransaction().catch(() => undefined);
+    throw error;
+  }
+  if (!session.inTransaction()) throw new HoldfastError('TRANSACTION_ENDED', {});
+  await commit(session);
+  return value;
+}
+
+/** A commit may be said again: the server knows whether it has done it. */
+async function commit(session: ClientSession): Promise<void> {
+  const beganMs = systemEffects.monoMs();
+  for (;;) {
+    try {
+      await session.commitTransaction();
+      return;
+    } catch (error) {
+      if (!hasLabel(error, 'UnknownTransactionCommitResult') && !isConnectionLost(error)) throw error;
+      if (systemEffects.monoMs() - beganMs > PATIENCE_MS)
+        throw new CommitUnknown('the answer to a commit was lost', { cause: error });
+      await sleep(LONGEST_WAIT_MS * systemEffects.random());
+    }
+  }
+}
+
+function isRolledBack(error: unknown): boolean {
+  return hasLabel(error, 'TransientTransactionError') || isConnectionLost(error);
+}
+
+/** True when the server could not be reached, or the way to it was lost. What writes many at once has that error inside of its own. */
+function isConnectionLost(error: unknown): boolean {
+  const { name, errorResponse } = (error ?? {}) as { name?: unknown; errorResponse?: { name?: unknown } };
+  return [name, errorResponse?.name].some((one) => typeof one === 'string' && LOST.has(one));
+}
+
+const LOST = new Set([
+  'MongoNetworkError',
+  'MongoNetworkTimeoutError',
+  'MongoPoolClearedError',
+  'PoolClearedOnNetworkError',
+  'MongoServerSelectionError',
+]);
+
+function hasLabel(error: unknown, label: string): boolean {
+  const { hasErrorLabel } = (error ?? {}) as { hasErrorLabel?: (label: string) => boolean };
+  return typeof hasErrorLabel === 'function' && hasErrorLabel.call(error, label);
+}
+
+/** Looks once whether the server has transactions. Throws `MONGODB_TRANSACTIONS_MISSING`. */
+export function transactionsOf(db: Db, of: string): () => Promise<void> {
+  let isKnown = false;
+  return async () => {
+    if (isKnown) return;
+    const hello = await db.admin().command({ hello: 1 });
+    const has = hello['setName'] !== undefined || hello['msg'] === 'isdbgrid';
+    if (!has) throw new HoldfastError('MONGODB_TRANSACTIONS_MISSING', { of });
+    isKnown = true;
+  };
+}

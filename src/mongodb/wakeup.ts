@@ -1,0 +1,72 @@
+import type { ChangeStream, Collection } from 'mongodb';
+import type { Effects } from '../kernel/effects.ts';
+import { linkAbort } from '../kernel/abort-link.ts';
+import type { Row } from './row.ts';
+
+/** How long no change stream is asked for after one has failed: then there is polling alone. */
+const ASK_AGAIN_AFTER_MS = 5_000;
+
+/** Ends waits early when something was written that concerns a service. It may miss something: who waits, waits for a limited time. */
+export class Wakeup {
+  readonly #collection: Collection<Row>;
+  readonly #service: string;
+  readonly #effects: Effects;
+  #stream: ChangeStream | undefined;
+  #failedAtMs = -Infinity;
+  #isAwake = false;
+  #wake: (() => void) | undefined;
+
+  constructor(collection: Collection<Row>, service: string, effects: Effects) {
+    this.#collection = collection;
+    this.#service = service;
+    this.#effects = effects;
+  }
+
+  /** The next wait, or the present one, is over at once. */
+  readonly wake = (): void => {
+    this.#isAwake = true;
+    this.#wake?.();
+  };
+
+  /** Waits for a wake-up, but no longer than this, nor after the signal is aborted. */
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    this.#listen();
+    if (!this.#isAwake && !signal.aborted) {
+      await new Promise<void>((resolve) => {
+        const timer = this.#effects.setTimer(() => this.#wake?.(), ms);
+        const unlink = linkAbort(signal, () => this.#wake?.());
+        this.#wake = () => {
+          this.#wake = undefined;
+          this.#effects.clearTimer(timer);
+          unlink();
+          resolve();
+        };
+      });
+    }
+    this.#isAwake = false;
+  }
+
+  /** May be called twice. */
+  async close(): Promise<void> {
+    const stream = this.#stream;
+    this.#stream = undefined;
+    await stream?.close().catch(() => undefined);
+  }
+
+  #listen(): void {
+    if (this.#stream || this.#effects.monoMs() - this.#failedAtMs < ASK_AGAIN_AFTER_MS) return;
+    const isNew = { operationType: 'insert', 'fullDocument.service': this.#service };
+    const isAgain = {
+      operationType: 'update',
+      'updateDescription.updatedFields.state': { $in: ['open', 'discarded'] },
+    };
+    const stream = this.#collection.watch([{ $match: { $or: [isNew, isAgain] } }, { $project: { _id: 1 } }]);
+    this.#stream = stream;
+    stream.on('change', this.wake);
+    stream.on('error', () => {
+      this.#failedAtMs = this.#effects.monoMs();
+      if (this.#stream === stream) this.#stream = undefined;
+      void stream.close().catch(() => undefined);
+    });
+  }
+}
