@@ -124,8 +124,8 @@ export interface OutboundItem {
   readonly payload: string;
   /** Grows with each message of a key, from whichever process: text of one length, so that it sorts as it counts. */
   readonly sequence: string;
-  /** Aborted when the relay stops, and when the message was taken over by another process. */
-  readonly signal: AbortSignal;
+  /** True once the relay stops, or the message was taken over by another process. */
+  readonly isGivenUp: boolean;
 }
 
 /** What became of one message: it is out; it failed; or it was not tried, because one of its key before it failed. */

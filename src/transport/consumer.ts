@@ -98,8 +98,7 @@ export class Consumer {
   async #store(batch: readonly InboundMessage[]): Promise<void> {
     const { broker, tell } = this.#options;
     const messages = batch.flatMap((inbound) => this.#read(inbound) ?? []);
-    const byId = new Map(batch.map((inbound) => [inbound.sourceId, inbound]));
-    const results = messages.length === 0 ? [] : await this.#receive(messages, byId);
+    const results = messages.length === 0 ? [] : await this.#receive(messages, batch);
     const stored = results.filter(({ kind }) => kind === 'stored').length;
     tell({
       kind: 'received',
@@ -134,7 +133,7 @@ export class Consumer {
   /** Tries until it is stored. A message that the database refuses for what it is, is stored as one that cannot be read. */
   async #receive(
     messages: readonly ForeignMessage[],
-    found: ReadonlyMap<string, InboundMessage>,
+    found: readonly InboundMessage[],
   ): Promise<readonly SendResult[]> {
     const { effects, tell, classifier, receive } = this.#options;
     const sleep = createSleep(effects);
@@ -151,12 +150,9 @@ export class Consumer {
               ...(await this.#receive(messages.slice(0, half), found)),
               ...(await this.#receive(messages.slice(half), found)),
             ];
-          const inbound = first && found.get(first.sourceId);
+          const inbound = first && found.findLast(({ sourceId }) => sourceId === first.sourceId);
           if (inbound)
-            return this.#receive(
-              [keptMessage(inbound, this.#about('holdfast.unreadable'), messageOf(error))],
-              new Map(),
-            );
+            return this.#receive([keptMessage(inbound, this.#about('holdfast.unreadable'), messageOf(error))], []);
         }
         tell({ kind: 'store-failed', during: 'receive', error, failures });
         await sleep(Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS), this.#stopped.signal);
