@@ -1,9 +1,11 @@
 import { cpus } from 'node:os';
+import { benchBrokers } from './brokers/bench-brokers.ts';
 import { benchEngine } from './engine/bench-engine.ts';
 import { benchIdempotency } from './idempotency/bench-idempotency.ts';
 import { happyPath, happyPathBounded, heapAfterAMillion, oneRetry } from './retry.ts';
 import type { Result } from './measure.ts';
 
+if (process.argv[2] === 'brokers') process.exit(await benchBrokers(process.argv.slice(3)));
 if (process.argv[2] === 'engine') process.exit(await benchEngine(process.argv.slice(3)));
 if (process.argv[2] === 'idempotency') process.exit(await benchIdempotency(process.argv.slice(3)));
 

@@ -1,6 +1,6 @@
 import { HoldfastError } from '../kernel/error.ts';
 import type { OutboundMessage, PublishResult } from '../transport/broker.ts';
-import { type OutboundRecord, sizeOf, toRecord } from './kafka-record.ts';
+import { type OutboundRecord, sizeOf } from './kafka-record.ts';
 import type { KafkaProducer, ProducedRecord, TopicMetadata } from './kafka-library.ts';
 import { answersIn, type PartitionAnswer } from './refusal.ts';
 import { metadataOf } from './topic-metadata.ts';
@@ -45,9 +45,13 @@ export class BatchSender {
     this.#options = options;
   }
 
-  /** Rejects when of one of them it cannot be told what became of it, and when `signal` is aborted. */
-  async send(messages: readonly OutboundMessage[], signal: AbortSignal): Promise<readonly PublishResult[]> {
-    await this.#lineUp(messages);
+  /** `records` are the messages as Kafka carries them. Rejects when of one of them it cannot be told what became of it, and when `signal` is aborted. */
+  async send(
+    messages: readonly OutboundMessage[],
+    records: readonly OutboundRecord[],
+    signal: AbortSignal,
+  ): Promise<readonly PublishResult[]> {
+    await this.#lineUp(messages, records);
     for (;;) {
       signal.throwIfAborted();
       const parts = [...this.#lines.values()].flatMap((line) => {
@@ -59,7 +63,7 @@ export class BatchSender {
     }
   }
 
-  async #lineUp(messages: readonly OutboundMessage[]): Promise<void> {
+  async #lineUp(messages: readonly OutboundMessage[], records: readonly OutboundRecord[]): Promise<void> {
     const { producer, topicOf, partitionOf } = this.#options;
     const topics = messages.map(topicOf);
     const known = await metadataOf(producer, [...new Set(topics)]);
@@ -69,7 +73,7 @@ export class BatchSender {
       const { key } = message;
       const topic = topics[place] as string;
       const metadata = known.get(topic) as TopicMetadata | HoldfastError;
-      const record = toRecord(message);
+      const record = records[place] as OutboundRecord;
       const partition = metadata instanceof HoldfastError ? -1 : partitionOf(record, metadata);
       const name = `${topic}/${partition}`;
       const before = key === undefined ? undefined : last.get(key);

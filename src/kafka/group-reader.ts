@@ -6,7 +6,7 @@ import { within } from '../transport/within.ts';
 import { committedRecords, nextOffset } from './committed-records.ts';
 import { endClient, type FetchAnswer, type KafkaConsumer, SESSION_MS, type TopicMetadata } from './kafka-library.ts';
 import { GroupTopics } from './group-topics.ts';
-import { fromRecord } from './kafka-record.ts';
+import { fromRecord, type InboundRecord } from './kafka-record.ts';
 import { findPositions, type Position } from './positions.ts';
 import { isApiError, topicRefusal } from './refusal.ts';
 
@@ -31,7 +31,7 @@ interface Found {
   readonly partition: number;
   /** What is to be committed when it is stored. */
   readonly next: bigint;
-  readonly message: InboundMessage;
+  readonly record: InboundRecord;
 }
 
 interface Fetched {
@@ -210,17 +210,23 @@ export class GroupReader implements Consumption {
     }
   }
 
-  /** Lets a part be stored, and commits it; then the next. */
+  /** Lets one part be stored after the other, and commits each when it is; the next is stored meanwhile. */
   async #hand({ found, ends }: Fetched, round: number): Promise<void> {
+    // At most one is on its way, so that they arrive in their order: a group never goes back to what was committed before.
+    let committed: Promise<void> = Promise.resolve();
     for (let at = 0; at < found.length; at += AT_ONCE) {
-      if (this.#isOver(round)) return;
+      if (this.#isOver(round)) return committed;
       const part = found.slice(at, at + AT_ONCE);
-      await this.#options.request.onBatch(part.map(({ message }) => message));
+      await this.#options.request.onBatch(part.map(messageOf));
       const isLast = at + AT_ONCE >= found.length;
       // Given out anew meanwhile: whoever has the partitions now reads the same again, and commits it.
-      if (round !== this.#round) return;
-      await this.#commit(isLast ? ends : part);
+      if (round !== this.#round) return committed;
+      await committed;
+      committed = this.#commit(isLast ? ends : part);
+      // It is waited for, and its failure told, behind the next part.
+      committed.catch(() => undefined);
     }
+    await committed;
     if (found.length === 0 && ends.length > 0) await this.#commit(ends);
   }
 
@@ -265,6 +271,11 @@ export class GroupReader implements Consumption {
   }
 }
 
+/** Read when it is its turn: a fetch may hold thousands, and everything else would wait until all are read. */
+function messageOf({ topic, partition, next, record }: Found): InboundMessage {
+  return fromRecord(`kafka:${topic}@${partition}@${next - 1n}`, record);
+}
+
 function foundIn(
   node: number,
   { responses }: FetchAnswer,
@@ -281,10 +292,8 @@ function foundIn(
       const partition = fetched.partitionIndex;
       const start = from.get(`${topic}/${partition}`);
       if (start === undefined) continue;
-      for (const { offset, record } of committedRecords(fetched, start)) {
-        const message = fromRecord(`kafka:${topic}@${partition}@${offset}`, record);
-        found.push({ topic, partition, next: offset + 1n, message });
-      }
+      for (const { offset, record } of committedRecords(fetched, start))
+        found.push({ topic, partition, next: offset + 1n, record });
       const next = nextOffset(fetched, start);
       if (next > start) ends.push({ topic, partition, next });
     }

@@ -22,16 +22,27 @@ export interface InboundRecord {
 /** CloudEvents' binding for Kafka, in binary mode: attributes as headers `ce_…`, the content type as `content-type`, the body as it is. */
 export function toRecord({ key, attributes, headers, body }: WireMessage): OutboundRecord {
   const written = new Map<Uint8Array, Uint8Array>();
-  const write = (name: string, value: string): void => void written.set(Buffer.from(name), Buffer.from(value));
-  for (const [name, value] of Object.entries(headers)) write(isReserved(name) ? ESCAPE + name : name, value);
-  for (const [name, value] of Object.entries(attributes))
-    write(name === CONTENT_ATTRIBUTE ? CONTENT_TYPE : ATTRIBUTE + name, value);
+  for (const [name, value] of Object.entries(headers))
+    written.set(Buffer.from(isReserved(name) ? ESCAPE + name : name), Buffer.from(value));
+  for (const [name, value] of Object.entries(attributes)) written.set(attributeName(name), Buffer.from(value));
   return {
     key: key === undefined ? undefined : Buffer.from(key),
     value: Buffer.from(body.buffer, body.byteOffset, body.byteLength),
     headers: written,
   };
 }
+
+/** The name of an attribute's header, in bytes. There are some fifteen attributes, each in every message: their names are kept. */
+function attributeName(name: string): Uint8Array {
+  const known = attributeNames.get(name);
+  if (known) return known;
+  const bytes = Buffer.from(name === CONTENT_ATTRIBUTE ? CONTENT_TYPE : ATTRIBUTE + name);
+  if (attributeNames.size < MOST_NAMES) attributeNames.set(name, bytes);
+  return bytes;
+}
+
+const MOST_NAMES = 100;
+const attributeNames = new Map<string, Uint8Array>();
 
 /** What a record means. A tombstone has no bytes. Of headers with one name the last counts, as in Kafka's own clients. */
 export function fromRecord(sourceId: string, { key, value, headers }: InboundRecord): InboundMessage {
@@ -63,11 +74,13 @@ function unescaped(name: string): string {
   return name.startsWith(ESCAPE) && isReserved(rest) ? rest : name;
 }
 
+const TEXT = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 /** Keys and headers of foreign make may be no text: those are given as Base64, so that none is taken for another. */
 function textOf(bytes: Uint8Array | null): string | undefined {
   if (bytes === null) return undefined;
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return TEXT.decode(bytes);
   } catch {
     return Buffer.from(bytes).toString('base64');
   }

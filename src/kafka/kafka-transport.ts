@@ -14,6 +14,7 @@ import { within } from '../transport/within.ts';
 import { topicOfType } from '../transport/topic-of-type.ts';
 import { BatchSender } from './batch-sender.ts';
 import { GroupReader } from './group-reader.ts';
+import { type OutboundRecord, toRecord } from './kafka-record.ts';
 import { endClient, type KafkaClients, kafkaClients, type KafkaLibrary, type KafkaProducer } from './kafka-library.ts';
 import { partitionOf } from './partition-of.ts';
 
@@ -98,10 +99,12 @@ class KafkaBroker implements Broker {
 
   async publish(messages: readonly OutboundMessage[]): Promise<readonly PublishResult[]> {
     const givenUp = new AbortController();
+    // While the batch before it is on its way: then the broker does not wait for it.
+    const records = messages.map(toRecord);
     // One batch after the other: they share the sequence numbers of one producer, and a failure of one begins them anew.
     const sending = within(
       systemEffects,
-      this.#before.then(() => this.#publish(messages, givenUp.signal)),
+      this.#before.then(() => this.#publish(messages, records, givenUp.signal)),
     );
     // What is still on its way in the library may not go out later, behind what comes now.
     const giveUp = (error: unknown): Promise<void> => {
@@ -112,7 +115,11 @@ class KafkaBroker implements Broker {
     return sending;
   }
 
-  async #publish(messages: readonly OutboundMessage[], signal: AbortSignal): Promise<readonly PublishResult[]> {
+  async #publish(
+    messages: readonly OutboundMessage[],
+    records: readonly OutboundRecord[],
+    signal: AbortSignal,
+  ): Promise<readonly PublishResult[]> {
     signal.throwIfAborted();
     const { clients, topicOf, maxBatchBytes } = this.#parts;
     this.#producer ??= clients.producer();
@@ -124,7 +131,7 @@ class KafkaBroker implements Broker {
       partitionOf: ({ key }, { partitionsCount }) =>
         key ? partitionOf(key, partitionsCount) : (this.#spread += 1) % partitionsCount,
     });
-    return sender.send(messages, signal);
+    return sender.send(messages, records, signal);
   }
 
   async consume(request: ConsumeRequest): Promise<Consumption> {

@@ -22,9 +22,9 @@ export const MESSAGE_INPUT = `rows from (json_to_recordset($1::text::json) as (
  * others spread. A due time that has passed is no due time. `units` is how many units a lane has.
  *
  * In the order of the call: with "offset 0" this cannot be anything but a loop over the messages, which keeps their order and
- * needs no sort. Whoever adds a condition that could be turned into a join adds an order too.
+ * needs no sort. Whoever adds a condition that could be turned into a join adds an order too. `input` is where the rows `m` come from.
  */
-export function fanOut(schema: string, units: string): string {
+export function fanOut(schema: string, units: string, input: string = MESSAGE_INPUT): string {
   return `insert into ${schema}.delivery (id, handler, unit, state, due_at, type, key, payload, idempotency_key, source, target,
       aggregate_type, aggregate_id, generation, correlation_id, causation_id, traceparent, tracestate, headers, taken_as)
     select m.id, coalesce(s.handler, 0),
@@ -34,7 +34,7 @@ export function fanOut(schema: string, units: string): string {
       m.type, m.key, m.payload, m.idempotency_key, m.source, m.target, m.aggregate_type, m.aggregate_id,
       m.generation, m.correlation_id, m.causation_id, m.traceparent, m.tracestate, m.headers,
       case when s.handler is null then m.taken_as end
-    from ${MESSAGE_INPUT}
+    from ${input}
     left join lateral (
       select s.handler, (
         select l.id from ${schema}.lane l where l.handler = s.handler
@@ -43,9 +43,9 @@ export function fanOut(schema: string, units: string): string {
 }
 
 /** As `fanOut`, of the messages `m` that fit the condition, and only while there is room. */
-export function fanOutWhere(schema: string, condition: string): string {
+export function fanOutWhere(schema: string, condition: string, input: string = MESSAGE_INPUT): string {
   // Not joined: the planner takes a table of one row that was never analysed for about 2,000, and multiplies its estimates.
-  return `${fanOut(schema, `(select units from ${schema}.meta)`)}
+  return `${fanOut(schema, `(select units from ${schema}.meta)`, input)}
     where not (select is_full from ${schema}.meta) and (${condition}) order by m.place`;
 }
 

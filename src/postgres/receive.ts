@@ -8,13 +8,15 @@ import { HoldfastError } from '../kernel/error.ts';
 function receiveStatement(schema: string, channel: string): string {
   // Sorted, so that two consumers of the same messages wait for each other and do not deadlock. That wait is what keeps the order
   // when a message is received by two at once: whoever comes second stores what follows only after the first has committed.
-  return `with seen as (
+  // The messages are taken out of their text once, for both inserts: doing it twice was a third of what they cost the server.
+  return `with m as materialized (select * from ${MESSAGE_INPUT}),
+    seen as (
       insert into ${schema}.inbox (taken_as, id, source_id, expires_at)
-      select coalesce(m.taken_as, m.type), m.id, m.source_id, now() + $2::text::float8 * interval '1 millisecond' from ${MESSAGE_INPUT}
+      select coalesce(m.taken_as, m.type), m.id, m.source_id, now() + $2::text::float8 * interval '1 millisecond' from m
       where not (select is_full from ${schema}.meta) order by m.id
       on conflict (id, taken_as) do update set last_at = clock_timestamp(), times = inbox.times + 1
       returning id, taken_as, times),
-    sent as (${fanOutWhere(schema, 'exists (select from seen where seen.id = m.id and seen.times = 1)')}),
+    sent as (${fanOutWhere(schema, 'exists (select from seen where seen.id = m.id and seen.times = 1)', 'm')}),
     woken as materialized (${wakeStatement(schema, channel)})
     select id::text, times from seen
     union all select id, 0 from (${isFull(schema)}) f union all select null, 0 from woken`;

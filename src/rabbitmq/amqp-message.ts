@@ -15,23 +15,35 @@ const LONGEST = 255;
 
 /** The properties of a message as CloudEvents over AMQP in binary mode. What foreign consumers look for is there by its usual name as well. */
 export function propertiesOf({ key, attributes, headers }: OutboundMessage, place: string): object {
-  const { id, type, source, time, [CONTENT_TYPE]: contentType, ...others } = attributes;
-  const named = present({ ...others, id, type, source, time, [KEY]: key ?? attributes[KEY] });
+  const { id, type, source, time } = attributes;
   const seconds = Math.floor(Date.parse(time ?? '') / 1000);
+  const written: Record<string, string> = { ...headers };
+  for (const name of Object.keys(attributes))
+    if (name !== CONTENT_TYPE) written[headerOf(name)] = attributes[name] ?? '';
+  if (key !== undefined) written[headerOf(KEY)] = key;
+  written[PLACE_HEADER] = place;
   return {
     persistent: true,
-    headers: {
-      ...headers,
-      ...Object.fromEntries(Object.entries(named).map(([name, value]) => [ATTRIBUTE + name, value])),
-      [PLACE_HEADER]: place,
-    },
-    contentType,
+    headers: written,
+    contentType: attributes[CONTENT_TYPE],
     messageId: short(id),
     type: short(type),
     appId: short(source),
     timestamp: Number.isNaN(seconds) ? undefined : seconds,
   };
 }
+
+/** The header of an attribute. There are some fifteen of them, each in every message: their names are kept. */
+function headerOf(attribute: string): string {
+  const known = headerNames.get(attribute);
+  if (known !== undefined) return known;
+  const name = ATTRIBUTE + attribute;
+  if (headerNames.size < MOST_NAMES) headerNames.set(attribute, name);
+  return name;
+}
+
+const MOST_NAMES = 100;
+const headerNames = new Map<string, string>();
 
 /**
  * What a message of a queue means. One that is no CloudEvent has the attributes that its properties name; its type may be its routing

@@ -12,6 +12,8 @@ export interface SessionOptions {
   readonly mandatory: boolean;
 }
 
+type Sent = 'confirmed' | 'returned' | Error;
+
 const PUBLISHED: PublishResult = { kind: 'published' };
 
 /** A channel with confirms. One batch at a time: what the broker refuses closes the channel, with all that is on its way. */
@@ -19,6 +21,8 @@ export class ConfirmSession {
   readonly channel: AmqpConfirmChannel;
   readonly #options: SessionOptions;
   readonly #returned = new Set<string>();
+  readonly #id = newId();
+  #count = 0;
   #error: Error | undefined;
   #isClosed = false;
 
@@ -43,41 +47,50 @@ export class ConfirmSession {
   /** Sends all, then waits for their confirms. Nothing for those of which it cannot be told, because the channel was closed. */
   async send(messages: readonly OutboundMessage[]): Promise<readonly (PublishResult | undefined)[]> {
     this.#returned.clear();
-    const sent = await Promise.all(messages.map((message) => this.#send(message)));
-    return sent.map((outcome, at) => {
+    const sent: (Sent | undefined)[] = [];
+    // One promise for all of them: the end of the last.
+    await new Promise<void>((resolve) => {
+      let left = messages.length;
+      const settle = (at: number, outcome: Sent): void => {
+        // Of what could not be written to the channel it may be told twice.
+        if (sent[at] !== undefined) return;
+        sent[at] = outcome;
+        left -= 1;
+        if (left === 0) resolve();
+      };
+      for (const [at, message] of messages.entries()) this.#send(message, (outcome) => settle(at, outcome));
+      if (messages.length === 0) resolve();
+    });
+    return messages.map((message, at) => {
+      const outcome = sent[at];
       if (outcome === 'confirmed') return PUBLISHED;
-      if (typeof outcome === 'string')
-        return this.#failed(messages[at], 'no queue is bound for it; start who consumes it');
-      if (this.#isClosed) return undefined;
+      if (outcome === 'returned') return this.#failed(message, 'no queue is bound for it; start who consumes it');
+      if (this.#isClosed || !outcome) return undefined;
       const isNack = outcome.message === 'message nacked';
-      return this.#failed(messages[at], isNack ? 'its queue does not take it, it may be full' : outcome.message);
+      return this.#failed(message, isNack ? 'its queue does not take it, it may be full' : outcome.message);
     });
   }
 
-  #send(message: OutboundMessage): Promise<'confirmed' | 'returned' | Error> {
+  #send(message: OutboundMessage, settle: (outcome: Sent) => void): void {
     const { exchangeOf, mandatory } = this.#options;
     const { type, isDead, body } = message;
-    const place = newId();
-    return new Promise((resolve) => {
-      // The broker sends a message back before it confirms it.
-      const settle = (error: unknown): void => {
-        if (error) resolve(error as Error);
-        else resolve(this.#returned.has(place) ? 'returned' : 'confirmed');
-      };
-      const content = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-      const properties = { ...propertiesOf(message, place), mandatory };
-      try {
-        this.channel.publish(exchangeOf(type, isDead), type, content as never, properties, settle);
-      } catch (error) {
-        // A name or the headers are longer than the protocol has room for.
-        settle(error);
-      }
-    });
+    const place = `${this.#id}/${(this.#count += 1)}`;
+    // The broker sends a message back before it confirms it.
+    const onConfirm = (error: unknown): void =>
+      settle(error ? (error as Error) : this.#returned.has(place) ? 'returned' : 'confirmed');
+    const content = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    const properties = { ...propertiesOf(message, place), mandatory };
+    try {
+      this.channel.publish(exchangeOf(type, isDead), type, content as never, properties, onConfirm);
+    } catch (error) {
+      // A name or the headers are longer than the protocol has room for.
+      onConfirm(error);
+    }
   }
 
-  #failed(message: OutboundMessage | undefined, problem: string): PublishResult {
+  #failed({ type }: OutboundMessage, problem: string): PublishResult {
     const { transport } = this.#options;
-    const place = `a message of type ${JSON.stringify(message?.type)}`;
+    const place = `a message of type ${JSON.stringify(type)}`;
     return { kind: 'failed', error: new HoldfastError('BROKER_REFUSED', { transport, place, problem }) };
   }
 }

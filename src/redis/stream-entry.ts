@@ -12,7 +12,7 @@ const DATA_BASE64 = 'data_base64';
 export function toFields({ key, attributes, headers, body }: WireMessage): readonly string[] {
   const fields: string[] = [];
   for (const [name, value] of Object.entries(headers)) fields.push(isReserved(name) ? `h_${name}` : name, value);
-  for (const [name, value] of Object.entries(attributes)) fields.push(ATTRIBUTE + name, value);
+  for (const name of Object.keys(attributes)) fields.push(ATTRIBUTE + name, attributes[name] ?? '');
   if (key !== undefined) fields.push(KEY, key);
   const text = textOf(body);
   if (text === undefined) fields.push(DATA_BASE64, Buffer.from(body).toString('base64'));
@@ -41,10 +41,12 @@ function isReserved(name: string): boolean {
   return name.startsWith(ATTRIBUTE) || name.startsWith('h_') || [KEY, DATA, DATA_BASE64].includes(name);
 }
 
+const TEXT = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 /** The text of the bytes; nothing where they are none. */
 function textOf(body: Uint8Array): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
+    return TEXT.decode(body);
   } catch {
     return undefined;
   }

@@ -185,9 +185,8 @@ export class StreamReader implements Consumption {
   async #hand(found: readonly Found[]): Promise<void> {
     const { request } = this.#options;
     await request.onBatch(found.map(({ message }) => message));
-    const byStream = new Map<string, string[]>();
-    for (const { stream, id } of found) byStream.set(stream, [...(byStream.get(stream) ?? []), id]);
-    for (const [stream, ids] of byStream) await this.#act('XACK', stream, request.group, ...ids);
+    for (const [stream, ofStream] of Map.groupBy(found, ({ stream }) => stream))
+      await this.#act('XACK', stream, request.group, ...ofStream.map(({ id }) => id));
   }
 
   async #trim(): Promise<void> {
@@ -258,7 +257,7 @@ function streamsOf(answer: unknown): readonly (readonly [stream: string, entries
 }
 
 function flat(fields: unknown): readonly string[] {
-  if (Array.isArray(fields)) return fields.map(String);
+  if (Array.isArray(fields)) return typeof fields[0] === 'string' ? fields : fields.map(String);
   const pairs = fields instanceof Map ? [...fields.entries()] : Object.entries(fields ?? {});
   return pairs.flat().map(String);
 }

@@ -129,8 +129,8 @@ export interface OutboundItem {
   readonly sequence: string;
   /** The trace it goes out with. Default: the one it was sent with. */
   readonly trace?: CarriedTrace | undefined;
-  /** Aborted when the relay stops, and when the message was taken over by another process. */
-  readonly signal: AbortSignal;
+  /** True once the relay stops, or the message was taken over by another process. */
+  readonly isGivenUp: boolean;
 }
 
 /** What became of one message: it is out; it failed; or it was not tried, because one of its key before it failed. */

@@ -1,4 +1,5 @@
 import type { OutboundItem, PublishingHandler } from './handler.ts';
+import type { Delivery } from './relay-store.ts';
 import { fetchPayload, failureOf, type RunnerHost, tellStarted } from './run-handler.ts';
 import { runWrapped } from './run-wrapper.ts';
 import type { Run } from './run.ts';
@@ -29,10 +30,7 @@ export async function runPublishing<Tx>(
     }
     try {
       const payload = run.delivery.payload ?? (await fetchPayload(host, run));
-      ready.push({
-        run,
-        item: { delivery: run.delivery, payload, sequence: host.nextSequence(run), signal: run.signal },
-      });
+      ready.push({ run, item: new RunItem(run, payload, host.nextSequence(run)) });
     } catch (error) {
       end(run, error);
     }
@@ -48,6 +46,25 @@ export async function runPublishing<Tx>(
     }
   } catch (error) {
     for (const { run } of ready) host.end(run, failureOf(run, error));
+  }
+}
+
+/** A run as it is handed on. It is asked whether it is given up instead of being given a signal: one for each message is dear. */
+class RunItem<Tx> implements OutboundItem {
+  readonly delivery: Delivery;
+  readonly payload: string;
+  readonly sequence: string;
+  readonly #run: Run<Tx>;
+
+  constructor(run: Run<Tx>, payload: string, sequence: string) {
+    this.delivery = run.delivery;
+    this.payload = payload;
+    this.sequence = sequence;
+    this.#run = run;
+  }
+
+  get isGivenUp(): boolean {
+    return this.#run.aborted !== undefined;
   }
 }
 

@@ -30,34 +30,33 @@ const ATTRIBUTES = new Set([
 ]);
 
 /** A message as CloudEvents 1.0 in binary mode: the envelope as attributes, the payload as the body, as it is. */
-export function toWire({ delivery, payload, sequence, trace }: OutboundItem): OutboundMessage {
-  const { id, type, key, source, target, generation, correlationId, causationId, aggregateType, aggregateId } =
-    delivery;
+export function toWire({ delivery, payload, sequence, trace }: Omit<OutboundItem, 'isGivenUp'>): OutboundMessage {
+  const { id, type, key, source, idempotencyKey, correlationId, headers } = delivery;
   const { traceparent, tracestate = delivery.tracestate } = trace ?? delivery;
-  return {
+  const attributes: Record<string, string> = {
+    specversion: '1.0',
+    id,
+    source,
     type,
-    key,
-    isDead: false,
-    attributes: present({
-      specversion: '1.0',
-      id,
-      source,
-      type,
-      time: new Date(delivery.createdAtMs).toISOString(),
-      datacontenttype: JSON_TYPE,
-      partitionkey: key,
-      sequence,
-      idempotencykey: delivery.idempotencyKey === id ? undefined : delivery.idempotencyKey,
-      correlationid: correlationId === id ? undefined : correlationId,
-      causationid: causationId,
-      target,
-      generation: generation?.toString(),
-      aggregatetype: aggregateType,
-      aggregateid: aggregateId,
-    }),
-    headers: present({ ...delivery.headers, traceparent, tracestate }),
-    body: Buffer.from(payload, 'utf8'),
+    time: new Date(delivery.createdAtMs).toISOString(),
+    datacontenttype: JSON_TYPE,
+    sequence,
   };
+  if (key !== undefined) attributes['partitionkey'] = key;
+  if (idempotencyKey !== id) attributes['idempotencykey'] = idempotencyKey;
+  if (correlationId !== undefined && correlationId !== id) attributes['correlationid'] = correlationId;
+  if (delivery.causationId !== undefined) attributes['causationid'] = delivery.causationId;
+  if (delivery.target !== undefined) attributes['target'] = delivery.target;
+  if (delivery.generation !== undefined) attributes['generation'] = delivery.generation.toString();
+  if (delivery.aggregateType !== undefined) attributes['aggregatetype'] = delivery.aggregateType;
+  if (delivery.aggregateId !== undefined) attributes['aggregateid'] = delivery.aggregateId;
+  const own: Record<string, string> = { ...headers };
+  // The trace of a message is its own, and not what its headers may say.
+  if (traceparent !== undefined) own['traceparent'] = traceparent;
+  else if (headers) delete own['traceparent'];
+  if (tracestate !== undefined) own['tracestate'] = tracestate;
+  else if (headers) delete own['tracestate'];
+  return { type, key, isDead: false, attributes, headers: own, body: Buffer.from(payload, 'utf8') };
 }
 
 /** The header of a copy that says whose dead letter it is. */
@@ -83,8 +82,7 @@ export function toDeadWire({ delivery, error, failedAtMs }: DeadLetter, service:
 }
 
 function asItIs(delivery: Delivery): OutboundMessage {
-  const signal = new AbortController().signal;
-  return toWire({ delivery, payload: delivery.payload ?? 'null', sequence: String(delivery.cycle), signal });
+  return toWire({ delivery, payload: delivery.payload ?? 'null', sequence: String(delivery.cycle) });
 }
 
 function asItCame({ payload }: Delivery): OutboundMessage | undefined {
@@ -121,8 +119,7 @@ function fromForeign(message: InboundMessage, decode: Decode, takenAs: Reading['
   const source = decoded.source ?? message.attributes['source'] ?? 'unknown';
   const payload = JSON.stringify(decoded.payload) as string | undefined;
   if (payload === undefined) throw new TypeError('decode() gave a payload that JSON has no word for');
-  return {
-    ...envelopeOf(message),
+  return foreign(message, {
     id: idOf(source, decoded.id ?? message.attributes['id'], message.sourceId),
     type: decoded.type,
     takenAs: taken,
@@ -130,7 +127,7 @@ function fromForeign(message: InboundMessage, decode: Decode, takenAs: Reading['
     payload,
     source,
     headers: decoded.headers ?? message.headers,
-  };
+  });
 }
 
 function fromCloudEvent(message: InboundMessage, takenAs: Reading['takenAs']): ForeignMessage | undefined {
@@ -139,32 +136,35 @@ function fromCloudEvent(message: InboundMessage, takenAs: Reading['takenAs']): F
   if (type === undefined) throw new TypeError('it has no type: it is no CloudEvent, tell how to read it with decode');
   const taken = takenAs(type);
   if (taken === undefined) return undefined;
-  if (!/^application\/(?:[\w.-]+\+)?json\b/i.test(datacontenttype))
+  if (datacontenttype !== JSON_TYPE && !/^application\/(?:[\w.-]+\+)?json\b/i.test(datacontenttype))
     throw new TypeError(`its content type is ${datacontenttype}, and not JSON`);
   const payload = textOf(message.body) || 'null';
   JSON.parse(payload);
-  return {
-    ...envelopeOf(message),
+  return foreign(message, {
     id: idOf(source, attributes['id'], message.sourceId),
     type,
     takenAs: taken,
     key: message.key ?? attributes['partitionkey'],
     payload,
     source,
-  };
+    headers: headersOf(message),
+  });
 }
 
-/** What a message carries whoever wrote it. */
-function envelopeOf({
-  attributes,
-  headers,
-  sourceId,
-}: InboundMessage): Omit<ForeignMessage, 'id' | 'type' | 'takenAs' | 'key' | 'payload' | 'source'> {
+/** What reading a message decides about it. */
+type Meant = Pick<ForeignMessage, 'id' | 'type' | 'takenAs' | 'key' | 'payload' | 'source' | 'headers'>;
+
+/** With what a message carries whoever wrote it. */
+function foreign({ attributes, headers, sourceId }: InboundMessage, meant: Meant): ForeignMessage {
   const generation = Number(attributes['generation']);
-  const extensions = Object.entries(attributes).filter(([name]) => !ATTRIBUTES.has(name));
-  const own = Object.entries(headers).filter(([name]) => !TRACE_HEADERS.has(name));
-  const all = Object.fromEntries([...extensions, ...own]);
   return {
+    id: meant.id,
+    type: meant.type,
+    takenAs: meant.takenAs,
+    key: meant.key,
+    payload: meant.payload,
+    source: meant.source,
+    headers: meant.headers,
     sourceId,
     idempotencyKey: attributes['idempotencykey'],
     target: attributes['target'],
@@ -175,10 +175,17 @@ function envelopeOf({
     causationId: attributes['causationid'],
     traceparent: headers['traceparent'] ?? attributes['traceparent'],
     tracestate: headers['tracestate'] ?? attributes['tracestate'],
-    headers: Object.keys(all).length > 0 ? all : undefined,
     deliverAt: undefined,
     strict: false,
   };
+}
+
+/** The headers of a CloudEvent: its extensions that we do not know, and its own. Most have none. */
+function headersOf({ attributes, headers }: InboundMessage): Record<string, string> | undefined {
+  const found: (readonly [name: string, value: string])[] = [];
+  for (const name of Object.keys(attributes)) if (!ATTRIBUTES.has(name)) found.push([name, attributes[name] ?? '']);
+  for (const name of Object.keys(headers)) if (!TRACE_HEADERS.has(name)) found.push([name, headers[name] ?? '']);
+  return found.length > 0 ? Object.fromEntries(found) : undefined;
 }
 
 /** A CloudEvent in structured mode is unfolded: attributes out of its body, the data in their place. */
@@ -205,13 +212,9 @@ function idOf(source: string, id: string | undefined, sourceId: string): string 
   return hashedId(id === undefined ? `found ${sourceId}` : `named ${source} ${id}`);
 }
 
+const TEXT = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
+
 /** Bytes that are no text are not made into some: half of them would be lost. */
 function textOf(body: Uint8Array): string {
-  return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(body);
-}
-
-function present(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
+  return TEXT.decode(body);
 }

@@ -106,8 +106,7 @@ export class Consumer {
     const messages = await this.#untilAnswered(() =>
       readAllTypes(this.#options, (takenAs) => batch.flatMap((inbound) => this.#read(inbound, takenAs) ?? [])),
     );
-    const byId = new Map(batch.map((inbound) => [inbound.sourceId, inbound]));
-    const results = messages.length === 0 ? [] : await this.#receive(messages, byId);
+    const results = messages.length === 0 ? [] : await this.#receive(messages, batch);
     const stored = results.filter(({ kind }) => kind === 'stored').length;
     tell({
       kind: 'received',
@@ -142,7 +141,7 @@ export class Consumer {
   /** Tries until it is stored. A message that the database refuses for what it is, is stored as one that cannot be read. */
   async #receive(
     messages: readonly ForeignMessage[],
-    found: ReadonlyMap<string, InboundMessage>,
+    found: readonly InboundMessage[],
   ): Promise<readonly SendResult[]> {
     const { classifier, receive } = this.#options;
     const isRefused = (error: unknown): boolean => !isHoldfastError(error) && classifier(error).verdict === 'fail';
@@ -150,10 +149,10 @@ export class Consumer {
       return await this.#untilAnswered(() => receive(messages), isRefused);
     } catch (error) {
       const [first] = messages;
-      const inbound = first && found.get(first.sourceId);
+      const inbound = first && found.findLast(({ sourceId }) => sourceId === first.sourceId);
       if (!isRefused(error) || (messages.length === 1 && !inbound)) throw error;
       if (messages.length === 1 && inbound)
-        return this.#receive([keptMessage(inbound, this.#about('holdfast.unreadable'), messageOf(error))], new Map());
+        return this.#receive([keptMessage(inbound, this.#about('holdfast.unreadable'), messageOf(error))], []);
       const half = Math.ceil(messages.length / 2);
       return [
         ...(await this.#receive(messages.slice(0, half), found)),

@@ -9,6 +9,7 @@ import { within } from './within.ts';
 
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 2_000;
+const SKIPPED: OutboundOutcome = { kind: 'skipped' };
 
 /**
  * Publishes what a relay hands over. While the broker is away it holds on to what it was given and tries again: nothing is written
@@ -20,7 +21,7 @@ export function publisher(broker: Broker, effects: Effects, tell: RelayObserver)
     const messages = items.map(toWire);
     for (let failures = 1; ; failures++) {
       // Whoever owns them now publishes them; a wait would only let old ones out after new ones.
-      if (items.every(({ signal }) => signal.aborted)) return undefined;
+      if (items.every(({ isGivenUp }) => isGivenUp)) return undefined;
       try {
         return await within(effects, broker.publish(messages));
       } catch (error) {
@@ -32,34 +33,34 @@ export function publisher(broker: Broker, effects: Effects, tell: RelayObserver)
     }
   };
   return async (items) => {
-    const outcomes = new Map<OutboundItem, OutboundOutcome>();
+    const outcomes = items.map((): OutboundOutcome => SKIPPED);
     const failedKeys = new Set<string>();
-    for (const wave of broker.keepsOrder ? [items] : wavesOf(items)) {
-      const open = wave.filter(
-        ({ delivery: { key }, signal }) => !signal.aborted && !(key !== undefined && failedKeys.has(key)),
-      );
+    const hasFailed = (key: string | undefined): boolean => key !== undefined && failedKeys.has(key);
+    for (const wave of broker.keepsOrder ? [[...items.entries()]] : wavesOf(items)) {
+      const open = wave.filter(([, { delivery, isGivenUp }]) => !isGivenUp && !hasFailed(delivery.key));
       if (open.length === 0) continue;
-      const results = await publishAll(open);
-      for (const [place, item] of open.entries()) {
-        const { key } = item.delivery;
-        const result = results?.[place];
-        if (result) outcomes.set(item, key !== undefined && failedKeys.has(key) ? { kind: 'skipped' } : result);
-        if (result?.kind === 'failed' && key !== undefined) failedKeys.add(key);
+      const results = await publishAll(open.map(([, item]) => item));
+      for (const [at, [place, { delivery }]] of open.entries()) {
+        const result = results?.[at];
+        if (result && !hasFailed(delivery.key)) outcomes[place] = result;
+        if (result?.kind === 'failed' && delivery.key !== undefined) failedKeys.add(delivery.key);
       }
     }
-    return items.map((item) => outcomes.get(item) ?? { kind: 'skipped' });
+    return outcomes;
   };
 }
 
+type Placed = readonly [place: number, item: OutboundItem];
+
 /** Cuts a batch so that none holds two of a key: the second may only go out when the first is known to be. */
-function wavesOf(items: readonly OutboundItem[]): readonly (readonly OutboundItem[])[] {
-  const waves: OutboundItem[][] = [];
+function wavesOf(items: readonly OutboundItem[]): readonly (readonly Placed[])[] {
+  const waves: Placed[][] = [];
   const nextWave = new Map<string, number>();
-  for (const item of items) {
+  for (const [place, item] of items.entries()) {
     const { key } = item.delivery;
     const wave = key === undefined ? 0 : (nextWave.get(key) ?? 0);
     if (key !== undefined) nextWave.set(key, wave + 1);
-    (waves[wave] ??= []).push(item);
+    (waves[wave] ??= []).push([place, item]);
   }
   return waves;
 }
