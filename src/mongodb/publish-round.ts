@@ -34,7 +34,14 @@ export function publishRound(parts: PublishParts): WorkerParts['round'] {
       const delivery = deliveryOf(row, id);
       parts.tell({ kind: 'run-started', handler: parts.handler.name, delivery, attempt: row.attempts + 1 });
       const sequence = sequenceText(tenure.lease.epoch, (count += 1));
-      return { delivery, payload: row.payload, sequence, signal: tenure.signal };
+      return {
+        delivery,
+        payload: row.payload,
+        sequence,
+        get isGivenUp() {
+          return tenure.signal.aborted;
+        },
+      };
     });
     const outcomes = await parts.handler.publish(items);
     await settle(parts, tenure, { rows, items, outcomes, startedAt });

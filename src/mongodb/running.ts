@@ -60,7 +60,9 @@ export function hostOf(
   types: readonly string[],
   receive: TransportHost['receive'] = () => Promise.reject(new TypeError('an outbox receives nothing')),
 ): TransportHost {
-  return { service, effects: systemEffects, tell, types, receive };
+  // Nobody but this process says what the service takes.
+  const taken = (): Promise<readonly string[]> => Promise.resolve([]);
+  return { service, effects: systemEffects, tell, types, taken, receive };
 }
 
 /** What a worker on rows is made of. */
