@@ -271,7 +271,7 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
   PRIVILEGE_MISSING: (d) =>
     `the database user may not ${d.privilege} ${d.relation}, and a relay must; grant it, npx holdfast doctor prints all grants that are missing`,
   PROCESS_KILLED: (d) =>
-    `message ${d.id} was running in "${d.handler}" each of the last ${d.starts} times a process died, twice alone; look for what it does to memory or native code, then replay it`,
+    `message ${d.id} was running in "${d.handler}" each of the last ${d.starts} times a process died, at last alone; look for what it does to memory or native code, then replay it`,
   REDIS_NOT_CONNECTED: () =>
     'the client has lost its connection to Redis; it connects again by itself, so try again in a moment',
   RELAY_STOPPED: (d) =>

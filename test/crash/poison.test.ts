@@ -42,8 +42,8 @@ test('a message that kills its process is set aside after a few deaths, and nobo
   isOver = true;
 
   expect(await dead()).toEqual([{ code: 'PROCESS_KILLED' }]);
-  expect(deaths.length).toBeGreaterThanOrEqual(3);
-  expect(deaths.length).toBeLessThanOrEqual(4);
+  expect(deaths.length).toBeGreaterThanOrEqual(5);
+  expect(deaths.length).toBeLessThanOrEqual(6);
   const ledger = await database.ledger();
   // The effect of the poison's second handler is there; that of the handler it kills is not.
   expect(ledger).toMatchObject({

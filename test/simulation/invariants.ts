@@ -119,7 +119,7 @@ function attempts({ store, failed, deaths }: EndState): readonly string[] {
     const counts = outcome === 'delivered' ? counted - 1 : counted;
     const had = failed.get(`${handler}/${id}`) ?? 0;
     // Taken for the killer of its process: that needs three processes that died.
-    const isBlamed = error?.code === 'PROCESS_KILLED' && deaths >= 3;
+    const isBlamed = error?.code === 'PROCESS_KILLED' && deaths >= 5;
     return counts <= had || isBlamed ? [] : [`${handler}/${id} counts ${counts} failures and had ${had}`];
   });
 }
