@@ -66,6 +66,8 @@ function published({ rabbitmq, kafka }: Budget, budgetId: string): readonly Bare
 
 test.for(['REST', 'GraphQL', 'gRPC'] as const)(
   'the budget services: over %s a request that comes again gets the same reply, has one effect and is published once [S1.1] [S1.3] [S1.4]',
+  // The first of them starts everything.
+  { timeout: 120_000 },
   async (protocol, { budget }) => {
     const budgetId = `again-${protocol}`;
     const { send, traceId, spanId } = requestOf(budget, protocol, budgetId);
