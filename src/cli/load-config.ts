@@ -8,7 +8,7 @@ import { CliError } from './cli-error.ts';
 const NAMES = ['holdfast.config.ts', 'holdfast.config.mts', 'holdfast.config.js', 'holdfast.config.mjs'];
 
 /** A service as the relay command needs it. */
-export type StartableService = Pick<Holdfast<never>, 'service' | 'start' | 'importDead'>;
+type StartableService = Pick<Holdfast<never>, 'service' | 'start' | 'importDead'>;
 
 /** What a user's module holds. */
 export interface LoadedConfig {

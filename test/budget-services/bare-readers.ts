@@ -10,7 +10,7 @@ export interface BareMessage {
 /** Reads along from now on, and keeps what it has seen. */
 export interface BareReader {
   readonly seen: readonly BareMessage[];
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** Reads what goes through an exchange, in a queue of its own. */

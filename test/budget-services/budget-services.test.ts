@@ -66,9 +66,11 @@ function published({ rabbitmq, kafka }: Budget, budgetId: string): readonly Bare
 
 test.for(['REST', 'GraphQL', 'gRPC'] as const)(
   'the budget services: over %s a request that comes again gets the same reply, has one effect and is published once [S1.1] [S1.3] [S1.4]',
+  // The first of them starts everything.
+  { timeout: 120_000 },
   async (protocol, { budget }) => {
     const budgetId = `again-${protocol}`;
-    const { send, traceId, spanId } = requestOf(budget, protocol, budgetId);
+    const { send } = requestOf(budget, protocol, budgetId);
     const first = await send();
     expect(first).toMatchObject({ status: { REST: 201, GraphQL: 200, gRPC: status.OK }[protocol], isReplay: false });
     for (let n = 0; n < 3; n++) expect(await send()).toEqual({ ...first, isReplay: true });
@@ -82,13 +84,23 @@ test.for(['REST', 'GraphQL', 'gRPC'] as const)(
     // A relay that lost its lease may publish a message again; a repetition of the request may not make another.
     const ids = seen().map(({ headers }) => headers['cloudEvents_id'] ?? headers['ce_id']);
     expect(new Set(ids).size).toBe(types.length + 1);
+  },
+);
 
+test.for(['REST', 'GraphQL', 'gRPC'] as const)(
+  'the budget services: from a %s request to the last handler is one trace, exported by each process and joined by the headers at the brokers [S1.10]',
+  async (protocol, { budget }) => {
+    const budgetId = `traced-${protocol}`;
+    const { send, traceId, spanId } = requestOf(budget, protocol, budgetId);
+    await send();
     const traced = (): readonly Span[] => budget.collector.traces.get(traceId) ?? [];
     await expect.poll(() => linesOf(traced())).toEqual(new Set(CHAINS[protocol](spanId)));
     for (const { name, kind } of traced()) expect([name, kind]).toEqual([name, KINDS[name.split(' ')[0] ?? ''] ?? 2]);
     // What a bare client reads off the broker names the span that published it.
     const publishing = traced().filter(({ name }) => name.startsWith('publish'));
     const spans = publishing.map((span) => `00-${traceId}-${span.spanId}-01`);
+    const seen = (): readonly BareMessage[] => published(budget, budgetId);
+    await expect.poll(() => seen().length).toBeGreaterThanOrEqual(spans.length);
     for (const { headers } of seen()) expect(spans).toContain(headers['traceparent']);
   },
 );

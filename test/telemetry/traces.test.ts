@@ -107,8 +107,8 @@ test('a message on its way to a broker is a span of a producer, and goes on with
   const { observe, wrapRun } = traces();
   let carried: CarriedTrace | undefined;
   const published = delivery({ tracestate: 'a=1' });
-  await runWrapped(wrapRun, about({ handler: 'to-kafka', delivery: published, isPublish: true }), async (trace) => {
-    carried = trace;
+  await runWrapped(wrapRun, about({ handler: 'to-kafka', delivery: published, isPublish: true }), async (given) => {
+    carried = given;
   });
   observe(done({}, 'to-kafka'));
   const span = spanNamed('publish order.placed');
@@ -131,7 +131,7 @@ test('a link, or a tracer that makes no spans, leaves a published message the tr
     [traceRelay(new ProxyTracerProvider().getTracer('none')), untraced],
   ] as const) {
     let carried: CarriedTrace | undefined = { traceparent: 'not called' };
-    await runWrapped(wrapRun, about({ delivery: of, isPublish: true }), async (trace) => void (carried = trace));
+    await runWrapped(wrapRun, about({ delivery: of, isPublish: true }), async (given) => void (carried = given));
     expect(carried).toBeUndefined();
   }
 });

@@ -1,6 +1,8 @@
 // The service expenses: its API, its consumer of RabbitMQ and its way to Kafka in one process.
 import { once } from 'node:events';
 import { budgetService } from '../parts/budget-service.ts';
+import { ledgerWay } from '../parts/ledger-way.ts';
+import { ordersWay } from '../parts/orders-way.ts';
 import { relayOptions } from '../parts/relay-options.ts';
 import { requestKeys } from '../parts/request-keys.ts';
 import { readSettings } from '../parts/settings.ts';
@@ -11,7 +13,7 @@ import { registerHandlers } from './handlers.ts';
 
 const settings = readSettings();
 const tracing = startTracing('expenses');
-const { hf, pool } = budgetService('expenses', settings);
+const { hf, pool } = budgetService('expenses', settings, ordersWay(settings), ledgerWay(settings));
 registerHandlers(hf, settings.speed);
 const running = await hf.start(relayOptions('expenses', settings));
 const { keys, stop: stopKeys } = requestKeys('expenses', pool, settings);

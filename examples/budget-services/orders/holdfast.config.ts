@@ -3,6 +3,7 @@
 import type { Holdfast, StartOptions } from 'holdfast';
 import type { PoolClient } from 'pg';
 import { budgetService } from '../parts/budget-service.ts';
+import { ordersWay } from '../parts/orders-way.ts';
 import { relayOptions } from '../parts/relay-options.ts';
 import { readSettings } from '../parts/settings.ts';
 import { startTracing } from '../parts/tracing.ts';
@@ -12,6 +13,6 @@ const tracing = startTracing('orders-relay');
 // When the process that started it is gone, it ends as if told to.
 process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 
-export const hf: Holdfast<PoolClient> = budgetService('orders', settings).hf;
+export const hf: Holdfast<PoolClient> = budgetService('orders', settings, ordersWay(settings)).hf;
 export const startOptions: StartOptions = relayOptions('orders', settings);
 export const afterStop = (): Promise<void> => tracing.stop();

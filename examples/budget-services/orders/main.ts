@@ -1,5 +1,6 @@
 // The API of the service orders. It only writes: orders/holdfast.config.ts is the process that publishes.
 import { budgetService } from '../parts/budget-service.ts';
+import { ordersWay } from '../parts/orders-way.ts';
 import { requestKeys } from '../parts/request-keys.ts';
 import { readSettings } from '../parts/settings.ts';
 import { startTracing } from '../parts/tracing.ts';
@@ -8,7 +9,7 @@ import { restApi } from './rest-api.ts';
 
 const settings = readSettings();
 const tracing = startTracing('orders');
-const { hf, pool } = budgetService('orders', settings);
+const { hf, pool } = budgetService('orders', settings, ordersWay(settings));
 const { keys, stop: stopKeys } = requestKeys('orders', pool, settings);
 const api = restApi({ hf, keys, tracer: tracing.tracer });
 await api.listen({ port: settings.ports.orders, host: '127.0.0.1' });

@@ -2,6 +2,7 @@
 import { promisify } from 'node:util';
 import { ServerCredentials } from '@grpc/grpc-js';
 import { budgetService } from '../parts/budget-service.ts';
+import { ledgerWay } from '../parts/ledger-way.ts';
 import { relayOptions } from '../parts/relay-options.ts';
 import { requestKeys } from '../parts/request-keys.ts';
 import { readSettings } from '../parts/settings.ts';
@@ -12,7 +13,7 @@ import { registerHandlers } from './handlers.ts';
 
 const settings = readSettings();
 const tracing = startTracing('transactions');
-const { hf, pool } = budgetService('transactions', settings);
+const { hf, pool } = budgetService('transactions', settings, ledgerWay(settings));
 registerHandlers(hf, settings.speed);
 const running = await hf.start(relayOptions('transactions', settings));
 const { keys, stop: stopKeys } = requestKeys('transactions', pool, settings);
