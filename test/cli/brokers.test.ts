@@ -99,3 +99,16 @@ test('dlq:import takes what others put beside a stream into the database, once, 
   startHoldfast(['relay', ...CONFIG], { env });
   await expect.poll(() => numbers(`select n from $.shipped order by n`)).toEqual([1, 2]);
 });
+
+test('doctor names the place at a broker that messages wait for, and how many they are [S1.5]', async ({
+  postgres,
+  redisServer,
+}) => {
+  const { client, env, send, run } = await openShop(postgres, redisServer.url);
+  await client.set('order', 'no stream');
+  await send(0, 3);
+  const relay = ['relay', '--once', ...CONFIG, '--handlers', 'to-redis'];
+  expect(await runHoldfast(relay, { env })).toMatchObject({ code: 0, out: expect.stringContaining('3 retries') });
+  const { out } = await run('doctor', '--stuck-after', '1h');
+  expect(out).toMatch(/problem {2}brokers +3 messages of shop\/to-redis wait: .* refused stream "order": WRONGTYPE/);
+});
