@@ -59,12 +59,14 @@ export async function importDead<Tx, SendTx>(
   const types = [...registry.all.values()].flatMap(({ takes }) => Array.from(takes.keys()));
   const receive: ConstructorParameters<typeof TransportWays>[2]['receive'] = (messages) =>
     session.receive(messages, START_DEFAULTS.inboxMs);
+  const nothing = async (): Promise<never[]> => [];
   const receiving = new TransportWays<Tx>(routes, types, {
     service,
     effects,
     tell,
     receive,
-    taken: async () => [],
+    taken: nothing,
+    takeBack: nothing,
   }).importDead();
   const sleep = createSleep(effects);
   try {
