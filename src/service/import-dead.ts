@@ -32,6 +32,8 @@ const LOOK_MS = 50;
 /** A broker that fails this often in a row is away. */
 const MOST_FAILURES = 4;
 
+const nothing = async (): Promise<never[]> => [];
+
 /** Takes in what brokers keep as dead letters of the types this service handles, until nothing more comes. */
 export async function importDead<Tx, SendTx>(
   { service, routes }: ServiceAbout,
@@ -59,7 +61,6 @@ export async function importDead<Tx, SendTx>(
   const types = [...registry.all.values()].flatMap(({ takes }) => Array.from(takes.keys()));
   const receive: ConstructorParameters<typeof TransportWays>[2]['receive'] = (messages) =>
     session.receive(messages, START_DEFAULTS.inboxMs);
-  const nothing = async (): Promise<never[]> => [];
   const receiving = new TransportWays<Tx>(routes, types, {
     service,
     effects,

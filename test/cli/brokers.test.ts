@@ -22,7 +22,7 @@ async function openShop(postgres: TestServer, program: string) {
   const database = await connect(postgres);
   const client = new Redis(redis.url, { maxRetriesPerRequest: null, retryStrategy: () => 50 });
   client.on('error', () => undefined);
-  onTestFinished(() => void client.disconnect());
+  onTestFinished(() => client.disconnect());
   const run = (...args: readonly string[]): Promise<Said> => runHere(args, { env });
   expect((await run('migrate')).code).toBe(0);
   await database.query(`create table ${schema}.shipped (order_id text not null, n int not null)`);
