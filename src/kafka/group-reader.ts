@@ -1,6 +1,5 @@
 import type { Effects } from '../kernel/effects.ts';
 import { HoldfastError } from '../kernel/error.ts';
-import { createSleep } from '../kernel/sleep.ts';
 import type { ConsumeRequest, Consumption, InboundMessage } from '../transport/broker.ts';
 import { within } from '../transport/within.ts';
 import { committedRecords, nextOffset } from './committed-records.ts';
@@ -50,8 +49,8 @@ export class GroupReader implements Consumption {
   readonly #fetcher: KafkaConsumer;
   readonly #options: GroupReaderOptions;
   readonly #stopped = new AbortController();
-  readonly #halted = Promise.withResolvers<void>();
-  #changed = Promise.withResolvers<void>();
+  /** Ends the wait for what is fetched. */
+  #interrupt: () => void = () => undefined;
   /** Counts how often partitions were given out. */
   #round = 0;
   /** When the group last heard of it. */
@@ -92,7 +91,7 @@ export class GroupReader implements Consumption {
 
   #halt(): void {
     this.#stopped.abort();
-    this.#halted.resolve();
+    this.#interrupt();
   }
 
   async #end(): Promise<void> {
@@ -120,8 +119,7 @@ export class GroupReader implements Consumption {
   #beginRound(): void {
     this.#noteAlive();
     this.#round += 1;
-    this.#changed.resolve();
-    this.#changed = Promise.withResolvers();
+    this.#interrupt();
   }
 
   #noteAlive(): void {
@@ -134,13 +132,11 @@ export class GroupReader implements Consumption {
 
   /** Reads until partitions are given out anew, or it stops. */
   async #readRound(round: number): Promise<void> {
-    const over = Promise.race([this.#changed.promise, this.#halted.promise]);
     const positions = await within(this.#options.effects, findPositions(this.#member, this.#fetcher));
     const fetching = new Map<number, Promise<Fetched | undefined>>();
     while (!this.#isOver(round)) {
       await this.#fetchAll(positions, fetching);
-      const idle = fetching.size === 0 ? [this.#rest(over)] : [];
-      const fetched = await Promise.race([over, ...fetching.values(), ...idle]);
+      const fetched = await this.#first([...fetching.values()], round);
       if (this.#isOver(round)) break;
       if (fetched) {
         fetching.delete(fetched.node);
@@ -154,12 +150,25 @@ export class GroupReader implements Consumption {
     for (const one of fetching.values()) one.catch(() => undefined);
   }
 
-  /** It has no partition: there are more consumers than partitions. Looks from time to time whether that is still so. */
-  async #rest(over: Promise<void>): Promise<undefined> {
-    const rested = new AbortController();
-    void over.then(() => rested.abort());
-    await createSleep(this.#options.effects)(REST_MS, rested.signal).catch(() => undefined);
-    return undefined;
+  /**
+   * What the first of them gives; nothing when the round is over. Where nothing is fetched there are more consumers than partitions:
+   * it looks from time to time whether that is still so. A promise that lives as long as the round is not waited for together with
+   * them: it would keep every answer as long.
+   */
+  async #first(fetches: readonly Promise<Fetched | undefined>[], round: number): Promise<Fetched | undefined> {
+    const { effects } = this.#options;
+    const first = Promise.withResolvers<Fetched | undefined>();
+    const giveNothing = (): void => first.resolve(undefined);
+    this.#interrupt = giveNothing;
+    if (this.#isOver(round)) return undefined;
+    for (const fetch of fetches) fetch.then(first.resolve, first.reject);
+    const timer = fetches.length === 0 ? effects.setTimer(giveNothing, REST_MS) : undefined;
+    try {
+      return await first.promise;
+    } finally {
+      this.#interrupt = () => undefined;
+      effects.clearTimer(timer);
+    }
   }
 
   /** Asks each broker that is not asked yet for what its partitions hold. */

@@ -17,7 +17,7 @@ export class GroupTopics {
   #there: readonly string[] = [];
   /** Those that are there but may not be read, and when that is tried again. */
   readonly #closed = new Map<string, number>();
-  #looking: Promise<void> | undefined;
+  #isLooking = false;
   #lookedMs: number;
 
   constructor(asker: KafkaConsumer, topics: readonly string[], tell: ConsumeRequest['onPlace'], effects: Effects) {
@@ -46,13 +46,14 @@ export class GroupTopics {
 
   /** Looks from time to time for those that are missing, beside what else is done. */
   lookAgain(): void {
-    if (this.#missing.length === 0 || this.#effects.monoMs() - this.#lookedMs < LOOK_MS) return;
+    if (this.#isLooking || this.#missing.length === 0 || this.#effects.monoMs() - this.#lookedMs < LOOK_MS) return;
+    this.#isLooking = true;
     const end = (): void => {
-      this.#looking = undefined;
+      this.#isLooking = false;
       this.#lookedMs = this.#effects.monoMs();
     };
     // A broker that cannot be asked is noticed by whoever reads.
-    this.#looking ??= this.#look().then(end, end);
+    void this.#look().then(end, end);
   }
 
   /** Sets those aside that an error of a fetch says may not be read. False: it is another error, or none would be left. */

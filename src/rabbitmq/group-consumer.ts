@@ -1,5 +1,5 @@
 import type { Effects } from '../kernel/effects.ts';
-import { isHoldfastError } from '../kernel/error.ts';
+import { type HoldfastError, isHoldfastError } from '../kernel/error.ts';
 import { createSleep } from '../kernel/sleep.ts';
 import type { ConsumeRequest, Consumption } from '../transport/broker.ts';
 import type { KeyLock } from '../transport/key-lock.ts';
@@ -35,7 +35,7 @@ export class GroupConsumer implements Consumption {
   readonly #waiting = new Set<QueueRequest>();
   readonly #stopped = new AbortController();
   #turn: Promise<unknown> = Promise.resolve();
-  #looking: Promise<void> | undefined;
+  #isLooking = false;
   #isStarted = false;
 
   constructor(options: GroupConsumerOptions) {
@@ -46,7 +46,7 @@ export class GroupConsumer implements Consumption {
   async start(): Promise<void> {
     const { link, effects, queues } = this.#options;
     try {
-      const refusals: unknown[] = [];
+      const refusals: (HoldfastError | undefined)[] = [];
       await within(
         effects,
         (async () => {
@@ -74,7 +74,7 @@ export class GroupConsumer implements Consumption {
   }
 
   /** Begins to read a queue. Answers why it cannot, where the broker refuses; rejects where the broker is away. */
-  async #begin(queue: QueueRequest): Promise<unknown> {
+  async #begin(queue: QueueRequest): Promise<HoldfastError | undefined> {
     const { request } = this.#options;
     const consumer = new QueueConsumer({
       ...this.#options,
@@ -114,9 +114,10 @@ export class GroupConsumer implements Consumption {
   }
 
   #lookAgain(): void {
-    if (this.#waiting.size === 0 || !this.#isStarted) return;
-    const end = (): void => void (this.#looking = undefined);
-    this.#looking ??= this.#look().then(end, (error: unknown) => {
+    if (this.#isLooking || this.#waiting.size === 0 || !this.#isStarted) return;
+    this.#isLooking = true;
+    const end = (): void => void (this.#isLooking = false);
+    void this.#look().then(end, (error: unknown) => {
       end();
       void this.#lose(error);
     });

@@ -320,6 +320,14 @@ export interface RelaySession<Tx> {
    * registered it last. A store that has no such thing takes what its own process knows.
    */
   taken?(names: readonly string[]): Promise<readonly string[]>;
+  /**
+   * Copies of dead letters of a service have come back from a broker: those that are still dead, in the cycle that is named, are
+   * replayed. Gives the ids of which the service has something open; of the others nothing is known here.
+   */
+  takeBack?(
+    service: string,
+    copies: readonly { readonly id: string; readonly cycle: number }[],
+  ): Promise<readonly string[]>;
   /** Dead letters of these units of which no copy was noted since they died, by unit and place in line. */
   unmirrored(units: readonly number[], which: UnmirroredRequest): Promise<readonly DeadLetter[]>;
   /** Notes that there are copies of these. Needs no lease: a second copy does no harm. */

@@ -32,6 +32,8 @@ const LOOK_MS = 50;
 /** A broker that fails this often in a row is away. */
 const MOST_FAILURES = 4;
 
+const nothing = async (): Promise<never[]> => [];
+
 /** Takes in what brokers keep as dead letters of the types this service handles, until nothing more comes. */
 export async function importDead<Tx, SendTx>(
   { service, routes }: ServiceAbout,
@@ -64,7 +66,8 @@ export async function importDead<Tx, SendTx>(
     effects,
     tell,
     receive,
-    taken: async () => [],
+    taken: nothing,
+    takeBack: nothing,
   }).importDead();
   const sleep = createSleep(effects);
   try {

@@ -35,6 +35,7 @@ export async function startService<Tx, SendTx>(
     effects,
     tell,
     receive: async (messages) => (await opened.promise).receive(messages, inboxMs),
+    takeBack: async (copies) => (await opened.promise).takeBack?.(service, copies) ?? [],
     taken: async (names) => (await opened.promise).taken?.(names) ?? [],
   });
   const handlers = selectHandlers(new Map([...registry.all, ...ways.handlers]), options.handlers);

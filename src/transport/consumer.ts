@@ -103,18 +103,42 @@ export class Consumer {
 
   async #store(batch: readonly InboundMessage[]): Promise<void> {
     const { broker, tell } = this.#options;
-    const messages = await this.#untilAnswered(() =>
+    const read = await this.#untilAnswered(() =>
       readAllTypes(this.#options, (takenAs) => batch.flatMap((inbound) => this.#read(inbound, takenAs) ?? [])),
     );
+    const known = await this.#takeBack(read, batch);
+    const messages = read.filter(({ id }) => !known.has(id));
     const results = messages.length === 0 ? [] : await this.#receive(messages, batch);
     const stored = results.filter(({ kind }) => kind === 'stored').length;
     tell({
       kind: 'received',
       transport: broker.name,
       stored,
-      duplicates: results.length - stored,
-      ignored: batch.length - messages.length,
+      duplicates: read.length - stored,
+      ignored: batch.length - read.length,
     });
+  }
+
+  /**
+   * Copies of our own dead letters that somebody has put back where they came from: those are replayed, and stored by nobody again.
+   * Gives the ids of all that are known.
+   */
+  async #takeBack(
+    messages: readonly ForeignMessage[],
+    found: readonly InboundMessage[],
+  ): Promise<ReadonlySet<string>> {
+    const { isDead, service, takeBack } = this.#options;
+    const cycles = new Map<string, number>();
+    for (const { sourceId, headers } of found) {
+      const { [DEAD_SERVICE]: of, 'dlq-cycle': cycle = '' } = headers;
+      if (of === service && /^\d{1,9}$/.test(cycle)) cycles.set(sourceId, Number(cycle));
+    }
+    if (isDead || cycles.size === 0) return new Set();
+    const copies = messages.flatMap(({ id, sourceId }) => {
+      const cycle = cycles.get(sourceId);
+      return cycle === undefined ? [] : [{ id, cycle }];
+    });
+    return new Set(await this.#untilAnswered(() => takeBack(copies)));
   }
 
   /** What a message is to us; nothing: it is none of ours. */

@@ -8,7 +8,15 @@ import { transportOf } from './transport-of.ts';
 
 const MINUTE_MS = 60_000;
 const receive = async (): Promise<never[]> => [];
-const host = { service: 'orders', effects: systemEffects, tell: () => undefined, types: [], receive, taken: receive };
+const host = {
+  service: 'orders',
+  effects: systemEffects,
+  tell: () => undefined,
+  types: [],
+  receive,
+  taken: receive,
+  takeBack: receive,
+};
 const target = { token: { unit: 1, epoch: 2 }, seq: 3, state: 'ready', version: 0, cycle: 0 } as const;
 
 /** What follows when a message has failed so often, the first time so long ago. */

@@ -24,6 +24,10 @@ export interface OutageStep {
 export const OUTAGE_SERVICE = 'outage';
 export const outageStep = event<OutageStep, OutageStep>('outage.step', { key: ({ key }) => key });
 
+function say(what: string): void {
+  process.stdout.write(`${what}\n`);
+}
+
 async function run({ url, schema, broker }: OutageProcessOptions): Promise<void> {
   const pool = new Pool({ connectionString: url, max: 8 });
   pool.on('error', () => undefined);
@@ -39,7 +43,6 @@ async function run({ url, schema, broker }: OutageProcessOptions): Promise<void>
     const text = `insert into ${schema}.effect (id, n) select id, n from ${found} order by place`;
     await tx.query(text, [JSON.stringify(rows)]);
   });
-  const say = (what: string): void => void process.stdout.write(`${what}\n`);
   const observe = (told: RelayEvent): void => {
     if (told.kind === 'transport-failed') say(`failed ${told.during}`);
   };

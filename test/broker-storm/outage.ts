@@ -84,6 +84,7 @@ export async function outage({ postgres: { url, namespace }, broker, server }: O
   const allMb = (MESSAGES * FILLING.length) / MEGABYTE;
   expect(heap.allSent - heap.before, 'what the backlog took').toBeLessThan(allMb * 0.6);
   expect(heap.atEnd - heap.before, 'what the time took').toBeLessThan(allMb * 0.6);
+  expect(heap.after - heap.before, 'what is left when all are handled').toBeLessThan(allMb * 0.6);
   return { messages: MESSAGES, hungMs: Math.round(hungMs), failures, drainedMs: Math.round(drainedMs), heap, rss };
 }
 

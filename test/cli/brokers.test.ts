@@ -22,7 +22,7 @@ async function openShop(postgres: TestServer, program: string) {
   const database = await connect(postgres);
   const client = new Redis(redis.url, { maxRetriesPerRequest: null, retryStrategy: () => 50 });
   client.on('error', () => undefined);
-  onTestFinished(() => void client.disconnect());
+  onTestFinished(() => client.disconnect());
   const run = (...args: readonly string[]): Promise<Said> => runHere(args, { env });
   expect((await run('migrate')).code).toBe(0);
   await database.query(`create table ${schema}.shipped (order_id text not null, n int not null)`);
@@ -98,4 +98,17 @@ test('dlq:import takes what others put beside a stream into the database, once, 
   expect((await run('dlq:replay', '--handler', 'from-redis', '--yes')).code).toBe(0);
   startHoldfast(['relay', ...CONFIG], { env });
   await expect.poll(() => numbers(`select n from $.shipped order by n`)).toEqual([1, 2]);
+});
+
+test('doctor names the place at a broker that messages wait for, and how many they are [S1.5]', async ({
+  postgres,
+  redisServer,
+}) => {
+  const { client, env, send, run } = await openShop(postgres, redisServer.url);
+  await client.set('order', 'no stream');
+  await send(0, 3);
+  const relay = ['relay', '--once', ...CONFIG, '--handlers', 'to-redis'];
+  expect(await runHoldfast(relay, { env })).toMatchObject({ code: 0, out: expect.stringContaining('3 retries') });
+  const { out } = await run('doctor', '--stuck-after', '1h');
+  expect(out).toMatch(/problem {2}brokers +3 messages of shop\/to-redis wait: .* refused stream "order": WRONGTYPE/);
 });

@@ -58,6 +58,46 @@ test('a copy that could not be made is made when the broker is there again, and 
   await expect.poll(() => broker.published('order.dlq').length).toBe(1);
 });
 
+test('the copy of a dead letter that is put back where it came from is a replay: one effect, and its key in order [S0.9] [S0.10]', async ({
+  postgres,
+}) => {
+  const here = await testService(postgres);
+  const broker = localBroker();
+  const orders = here.another({ transport: transportOf(broker) });
+  const mail = here.another({ service: 'mail', transport: transportOf(broker) });
+  const seen: string[] = [];
+  let isShut = true;
+  orders.on(placed, 'book', ({ n }) => {
+    if (isShut && n === 1) throw new TerminalHandlerError('shut');
+    seen.push(`book ${n}`);
+  });
+  mail.on(placed, 'mail', ({ n }) => void seen.push(`mail ${n}`));
+  await here.start({ of: orders });
+  await here.start({ of: mail });
+  await here.inTransaction(async (tx) => {
+    for (const n of [1, 2]) await orders.send(tx, placed, { order: 'a', n });
+  });
+  await expect.poll(() => broker.published('order.dlq').length).toBe(1);
+  const putBack = async (copy: number): Promise<unknown> =>
+    broker.publish([{ ...(broker.published('order.dlq')[copy] as OutboundMessage), isDead: false }]);
+  // It fails once more, which makes the next copy; then it is put back together with an old one.
+  await putBack(0);
+  await expect.poll(() => broker.published('order.dlq').length).toBe(2);
+  expect(broker.published('order.dlq')[1]?.headers).toMatchObject({ 'dlq-cycle': '1' });
+  isShut = false;
+  await putBack(0);
+  await putBack(1);
+  await putBack(1);
+  await expect.poll(() => seen.toSorted()).toEqual(['book 1', 'book 2', 'mail 1', 'mail 2']);
+  expect(seen.filter((one) => one.startsWith('book'))).toEqual(['book 1', 'book 2']);
+  const audited = `select actor || ' ' || verb || ' ' || (details ->> 'cycle') from $.audit order by 1`;
+  expect(await here.column(audited)).toEqual(['broker replay 1', 'broker replay 2']);
+  // When nothing of it is open any more it is known by its id.
+  await putBack(1);
+  await expect.poll(() => here.column(`select max(times)::int from $.inbox`)).not.toEqual([1]);
+  expect(seen).toHaveLength(4);
+});
+
 test('copies that cannot be made, however many, hold up no others, and are all made once they can be [S0.9]', async ({
   postgres,
 }) => {

@@ -3,6 +3,7 @@ import type { Command, Invocation } from '../command.ts';
 import { counted } from '../counted.ts';
 import type { Database } from '../database.ts';
 import { describeProblem } from '../describe-problem.ts';
+import { brokers } from '../doctor/broker-checks.ts';
 import { type Default, defaults } from '../doctor/defaults.ts';
 import type { Check, Examination, Finding } from '../doctor/finding.ts';
 import { redisFindings } from '../doctor/redis-checks.ts';
@@ -35,7 +36,7 @@ const OF_SERVER: Readonly<Record<string, Check>> = {
   'schema version': schema,
 };
 const OF_TABLES: Readonly<Record<string, Check>> = { 'row security': rowSecurity, privileges, autovacuum };
-const OF_RELEASE: Readonly<Record<string, Check>> = { handlers: work };
+const OF_RELEASE: Readonly<Record<string, Check>> = { handlers: work, brokers };
 
 /** `holdfast doctor`: is everything as it should be? */
 export const doctor: Command = {

@@ -5,8 +5,11 @@ import { numberList } from './number-list.ts';
 
 const BEFORE_ALL = { unit: -1, seq: -1 };
 
-/** Finding dead letters of which no copy was made in this cycle, and noting that there is one. */
-export function mirrorActs(link: Link, schema: string): Pick<RelaySession<never>, 'unmirrored' | 'mirrored'> {
+/** Finding dead letters of which no copy was made in this cycle, noting that there is one, and replaying those whose copy comes back. */
+export function mirrorActs(
+  link: Link,
+  schema: string,
+): Required<Pick<RelaySession<never>, 'unmirrored' | 'mirrored' | 'takeBack'>> {
   const find = `select d.* from unnest($1::text::int[]) as u (unit) cross join lateral (
       select d.error::text, (date_part('epoch', d.failed_at) * 1000)::bigint, ${deliveryColumns('always')}
       from ${schema}.delivery d where d.unit = u.unit and d.state = 2 and d.mirrored < d.cycle
@@ -17,7 +20,18 @@ export function mirrorActs(link: Link, schema: string): Pick<RelaySession<never>
   const note = `update ${schema}.delivery d set mirrored = x.cycle
     from json_to_recordset($1::text::json) as x (unit int, seq bigint, cycle int)
     where d.unit = x.unit and d.state = 2 and d.seq = x.seq and d.cycle = x.cycle`;
+  const known = `select d.id::text, d.handler, (d.state = 2 and d.cycle = x.cycle)::int
+    from json_to_recordset($2::text::json) as x (id uuid, cycle int) join ${schema}.delivery d on d.id = x.id
+    join ${schema}.handler h on h.id = d.handler and h.service = $1::text`;
+  const replay = `select ${schema}.operator_replay(array_agg(x.id), array_agg(x.handler), null, 'broker', 'it came back')
+    from json_to_recordset($1::text::json) as x (id uuid, handler smallint)`;
   return {
+    takeBack: async (service, copies) => {
+      const rows = await link.query(known, [service, JSON.stringify(copies)]);
+      const dead = rows.filter(([, , isDead]) => Number(isDead) === 1).map(([id, handler]) => ({ id, handler }));
+      if (dead.length > 0) await link.query(replay, [JSON.stringify(dead)]);
+      return rows.map(([id]) => id as string);
+    },
     unmirrored: async (units, { limit, without = [], type = null, after = BEFORE_ALL }) => {
       const which = [JSON.stringify(without), type, after.unit, after.seq] as const;
       const rows = await link.query(find, [numberList(units), limit, ...which]);
