@@ -1,4 +1,5 @@
 import type { ClientSession, Db } from 'mongodb';
+import { linkAbort } from '../kernel/abort-link.ts';
 import type { Effects, Instant } from '../kernel/effects.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import type { HandlingHandler } from '../relay/handler.ts';
@@ -108,7 +109,8 @@ export class Handling {
       late.reject(error);
     };
     const stop = (): void => giveUp(new HoldfastError('RELAY_STOPPED', { handler: handler.name, id: delivery.id }));
-    tenure.signal.addEventListener('abort', stop, { once: true });
+    const unlink = linkAbort(tenure.signal, stop);
+    if (tenure.signal.aborted) stop();
     const timer = effects.setTimer(
       () =>
         giveUp(new HoldfastError('ATTEMPT_TIMEOUT', { operation: handler.name, attempt: row.attempts + 1, timeoutMs })),
@@ -124,7 +126,7 @@ export class Handling {
       });
     } finally {
       effects.clearTimer(timer);
-      tenure.signal.removeEventListener('abort', stop);
+      unlink();
     }
   }
 
