@@ -183,14 +183,6 @@ describe('an inbox in MongoDB', () => {
 });
 
 describe('an inbox on its own server', () => {
-  needs('mongod')('is refused where there are no transactions, and without a handler [S1.6]', async ({ mongod }) => {
-    const { url } = await privateMongodb(mongod.url, { isAlone: true });
-    const { start, db } = stage({ url, namespace: 'single' });
-    await expect(start()).rejects.toMatchObject({ code: 'MONGODB_TRANSACTIONS_MISSING' });
-    const start2 = mongoInbox({ db, service: 'none' }).start({ transport: transportOf(localBroker()) });
-    await expect(start2).rejects.toMatchObject({ code: 'HANDLERS_MISSING' });
-  });
-
   needs('mongod')('loses nothing and makes no effect twice when the server is killed [S1.6]', async ({ mongod }) => {
     const server = await privateMongodb(mongod.url);
     const { broker, start, made } = stage({ url: server.url, namespace: 'killed' });

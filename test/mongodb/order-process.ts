@@ -13,10 +13,11 @@ const placed = event<{ orderId: string; n: number }>('order.placed', { key: (ord
 const outbox = mongoOutbox({ db, service: 'shop' });
 const orders = db.collection<{ _id: number }>('orders');
 await outbox.start({ transport: redisStreams({ client: new Redis(redisUrl), prefix }), leaseMs: 1_000, pollMs: 50 });
+// Keys of its own: those of a killed process wait until the server has given up its transaction.
 for (let n = Number(first); n < Number(first) + Number(count); n++) {
   await outbox.transaction(async (session) => {
     await orders.insertOne({ _id: n }, { session });
-    await outbox.send(session, placed, { orderId: `k${n % 5}`, n });
+    await outbox.send(session, placed, { orderId: `k${n % 5} of ${first}`, n });
   });
   process.stdout.write(`${n}\n`);
 }

@@ -260,13 +260,6 @@ describe('a relay that was taken for dead and was not', () => {
 });
 
 describe('an outbox on its own server', () => {
-  needs('mongod')('is refused where there are no transactions [S1.4]', async ({ mongod }) => {
-    const { url } = await privateMongodb(mongod.url, { isAlone: true });
-    const { outbox, start } = stage({ url, namespace: 'single' });
-    await expect(start()).rejects.toMatchObject({ code: 'MONGODB_TRANSACTIONS_MISSING' });
-    await expect(send(outbox, 'a', 1)).rejects.toMatchObject({ code: 'MONGODB_TRANSACTIONS_MISSING' });
-  });
-
   needs('mongod')('loses nothing when the server is killed and when it hangs [S1.5]', async ({ mongod }) => {
     const server = await privateMongodb(mongod.url);
     const { outbox, broker, start } = stage({ url: server.url, namespace: 'killed' });
