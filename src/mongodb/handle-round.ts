@@ -1,4 +1,5 @@
 import type { ClientSession, Db } from 'mongodb';
+import { linkAbort } from '../kernel/abort-link.ts';
 import type { Effects, Instant } from '../kernel/effects.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import type { HandlingHandler } from '../relay/handler.ts';
@@ -6,6 +7,7 @@ import type { RelayObserver } from '../relay/relay-event.ts';
 import type { Delivery } from '../relay/relay-store.ts';
 import { planFailure } from '../relay/run-failure.ts';
 import { deliveryOf, type InboxRow } from './row.ts';
+import type { HeldLease } from './lease.ts';
 import type { Rows } from './rows.ts';
 import { CommitUnknown, inTransaction } from './transaction.ts';
 import type { Wakeup } from './wakeup.ts';
@@ -43,6 +45,9 @@ class Taken extends Error {}
 export class Handling {
   readonly #parts: HandleParts;
   readonly #running = new Map<InboxRow, Promise<void>>();
+  /** Read and not begun. Nobody else ends them while the lease is held, and of a key that fails they are dropped. */
+  #ahead: readonly InboxRow[] = [];
+  #lease: HeldLease | undefined;
 
   constructor(parts: HandleParts) {
     this.#parts = parts;
@@ -51,22 +56,38 @@ export class Handling {
   /** The rounds of a worker: begins what can be begun. */
   readonly round: WorkerParts['round'] = async (tenure) => {
     const { rows, handler } = this.#parts;
-    const room = handler.concurrency - this.#running.size;
+    if (tenure.lease !== this.#lease) this.#ahead = [];
+    this.#lease = tenure.lease;
     // Who ends wakes.
-    if (room <= 0) return { idleMs: Infinity };
+    if (this.#running.size >= handler.concurrency) return { idleMs: Infinity };
+    if (this.#beginAhead(tenure)) return 'busy';
     const busy = [...this.#running.keys()];
     const read = await rows.read(LOOK_AHEAD, {
       ids: busy.map(({ _id: id }) => id),
       keys: busy.flatMap(({ key }) => key ?? []),
     });
-    const begun = firstOfEachKey(read.rows).slice(0, room);
-    for (const row of begun) this.#begin(row, tenure);
-    // Keys that had no place among those that were read may be free.
-    return begun.length > 0 ? 'busy' : { idleMs: read.nextDueInMs ?? Infinity };
+    this.#ahead = read.rows;
+    return this.#beginAhead(tenure) ? 'busy' : { idleMs: read.nextDueInMs ?? Infinity };
   };
 
   /** Resolves when nothing runs. */
   readonly settled = async (): Promise<void> => void (await Promise.all(this.#running.values()));
+
+  /** Begins what was read before, of each key that does not run the first. False: there is none. */
+  #beginAhead(tenure: Tenure): boolean {
+    const room = this.#parts.handler.concurrency - this.#running.size;
+    const busy = new Set([...this.#running.keys()].map(({ key }) => key));
+    const begun = new Set<InboxRow>();
+    for (const row of this.#ahead) {
+      if (begun.size === room) break;
+      if (row.key !== null && busy.has(row.key)) continue;
+      busy.add(row.key);
+      begun.add(row);
+    }
+    this.#ahead = this.#ahead.filter((row) => !begun.has(row));
+    for (const row of begun) this.#begin(row, tenure);
+    return begun.size > 0;
+  }
 
   #begin(row: InboxRow, tenure: Tenure): void {
     const run = this.#run(row, tenure).finally(() => {
@@ -88,6 +109,8 @@ export class Handling {
       const durationMs = effects.monoMs() - startedAt.monoMs;
       tell({ kind: 'run-done', handler: handler.name, delivery, attempt, durationMs });
     } catch (error) {
+      // What stands behind it must not be begun before it.
+      this.#ahead = this.#ahead.filter(({ key }) => key === null || key !== row.key);
       const about = { handler: handler.name, delivery };
       if (error instanceof Taken) tell({ kind: 'run-refused', ...about, reason: 'row-changed' });
       // The row tells: it is read again unless it is done.
@@ -108,7 +131,8 @@ export class Handling {
       late.reject(error);
     };
     const stop = (): void => giveUp(new HoldfastError('RELAY_STOPPED', { handler: handler.name, id: delivery.id }));
-    tenure.signal.addEventListener('abort', stop, { once: true });
+    const unlink = linkAbort(tenure.signal, stop);
+    if (tenure.signal.aborted) stop();
     const timer = effects.setTimer(
       () =>
         giveUp(new HoldfastError('ATTEMPT_TIMEOUT', { operation: handler.name, attempt: row.attempts + 1, timeoutMs })),
@@ -124,7 +148,7 @@ export class Handling {
       });
     } finally {
       effects.clearTimer(timer);
-      tenure.signal.removeEventListener('abort', stop);
+      unlink();
     }
   }
 
@@ -146,14 +170,4 @@ export class Handling {
       tell({ kind: 'store-failed', during: 'settle', error: problem, failures: 1 });
     }
   }
-}
-
-function firstOfEachKey(rows: readonly InboxRow[]): readonly InboxRow[] {
-  const seen = new Set<string>();
-  return rows.filter(({ key }) => {
-    if (key === null) return true;
-    const isFirst = !seen.has(key);
-    seen.add(key);
-    return isFirst;
-  });
 }

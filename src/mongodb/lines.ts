@@ -10,6 +10,9 @@ interface Line {
 // Two senders of different keys meet in a line by chance, and one of them is run again: with 50 transactions at once, one in eighty.
 const COUNT = 4_096;
 
+const COLLECTION = 'holdfast_lines';
+const EXISTS = 48;
+
 /** The room in a millisecond. Numbers stay whole for JavaScript until the year 2255. */
 const PER_MS = 1_000;
 
@@ -18,24 +21,23 @@ const PER_MS = 1_000;
  * ever grow, and places of different lines are about as old as they look.
  */
 export class Lines {
+  readonly #db: Db;
   readonly #lines: Collection<Line>;
   readonly #name: string;
 
   constructor(db: Db, name: string) {
-    this.#lines = ownCollection<Line>(db, 'holdfast_lines');
+    this.#db = db;
+    this.#lines = ownCollection<Line>(db, COLLECTION);
     this.#name = name;
   }
 
-  /** Makes all lines. Two transactions that make the same one at once would not conflict but fail. */
+  /** Makes the collection. Lines are made by those who need them first: two at once conflict, as two that write one do. */
   async prepare(): Promise<void> {
-    const ids = Array.from({ length: COUNT }, (_, place) => `${this.#name}:${place}`);
-    const last = await this.#lines.findOne({ _id: ids.at(-1) ?? '' });
-    if (last) return;
-    const made = ids.map((_id) => ({
-      updateOne: { filter: { _id }, update: { $setOnInsert: { seq: 0 } }, upsert: true },
-    }));
-    // In order: when the last is there, all are.
-    await this.#lines.bulkWrite(made, { ordered: true });
+    try {
+      await this.#db.createCollection(COLLECTION);
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== EXISTS) throw error;
+    }
   }
 
   /** The line of a key. */

@@ -1,4 +1,4 @@
-import type { ClientSession, Collection, Db, Document, Filter, IndexDescription } from 'mongodb';
+import type { ClientSession, Collection, Db, Document, Filter, FindCursor, IndexDescription, WithId } from 'mongodb';
 import type { Effects } from '../kernel/effects.ts';
 import type { Settlement } from '../relay/relay-store.ts';
 import { answered } from './answered.ts';
@@ -45,6 +45,8 @@ interface Holder {
   readonly leftMs: number | null;
 }
 
+const INDEX_DIFFERS = 85;
+const MOST_CHARACTERS = 16_777_216;
 const OPEN: readonly RowState[] = ['open', 'waiting'];
 
 /** The messages of one service in one collection. */
@@ -58,12 +60,16 @@ export class Rows<R extends Row> {
   }
 
   async prepare(): Promise<void> {
-    const { endedAt, keepMs, indexes = [] } = this.#parts;
-    await this.collection.createIndexes([
-      { name: 'holdfast_line', key: { service: 1, state: 1, seq: 1 } },
-      { name: 'holdfast_ended', key: { [endedAt]: 1 }, expireAfterSeconds: Math.ceil(keepMs / 1000) },
-      ...indexes,
-    ]);
+    const { db, collection, endedAt, keepMs, indexes = [] } = this.#parts;
+    await this.collection.createIndexes([{ name: 'holdfast_line', key: { service: 1, state: 1, seq: 1 } }, ...indexes]);
+    const [name, expireAfterSeconds] = ['holdfast_ended', Math.ceil(keepMs / 1000)];
+    try {
+      await this.collection.createIndex({ [endedAt]: 1 }, { name, expireAfterSeconds });
+    } catch (error) {
+      // It is there with another time.
+      if ((error as { code?: unknown }).code !== INDEX_DIFFERS) throw error;
+      await db.command({ collMod: collection, index: { name, expireAfterSeconds } });
+    }
   }
 
   /**
@@ -78,19 +84,20 @@ export class Rows<R extends Row> {
     const due = holders.filter((row) => row.leftMs !== null && row.leftMs <= 0 && isFree(row)).slice(0, limit);
     const taken = new Set(due);
     const held = holders.flatMap((row) => (row.key === null || taken.has(row) ? [] : [row.key]));
-    const filter: Filter<Row> = {
-      $or: [
-        { _id: { $in: due.map(({ _id }) => _id) } },
-        {
-          service,
-          state: 'open',
-          _id: { $nin: [...busy.ids] },
-          key: { $nin: [...busy.keys, ...held] },
-          ...(types && { type: { $in: [...types()] } }),
-        },
-      ],
-    };
-    const rows = await answered(effects, this.collection.find(filter).sort({ seq: 1 }).limit(limit).toArray());
+    // Not one query with `or`: that would sort all that is open, and not walk along the index until there is enough.
+    const open = this.collection.find({
+      service,
+      state: 'open',
+      _id: { $nin: [...busy.ids] },
+      key: { $nin: [...busy.keys, ...held] },
+      ...(types && { type: { $in: [...types()] } }),
+    });
+    const waited = this.collection.find({ _id: { $in: due.map(({ _id: id }) => id) }, state: 'waiting' });
+    const found = [
+      ...(due.length > 0 ? await answered(effects, upTo(waited, limit)) : []),
+      ...(await answered(effects, upTo(open.sort({ seq: 1 }), limit))),
+    ];
+    const rows = found.toSorted((a, b) => a.seq - b.seq).slice(0, limit);
     const waits = holders.flatMap(({ leftMs }) => (leftMs !== null && leftMs > 0 ? [leftMs] : []));
     return { rows: rows as unknown as R[], nextDueInMs: waits.length > 0 ? Math.min(...waits) : undefined };
   }
@@ -165,6 +172,18 @@ export class Rows<R extends Row> {
       .sort({ seq: 1 })
       .toArray();
   }
+}
+
+/** Up to so many, and no more than memory bears. What is left out comes with the next. */
+async function upTo(cursor: FindCursor<WithId<Row>>, limit: number): Promise<Row[]> {
+  const rows: Row[] = [];
+  let size = 0;
+  for await (const row of cursor.limit(limit)) {
+    rows.push(row);
+    size += row.payload.length;
+    if (size > MOST_CHARACTERS) break;
+  }
+  return rows;
 }
 
 function failedChange(settlement: Settlement, reason: string | null): Document {

@@ -111,17 +111,6 @@ describe('records in MongoDB', () => {
     expect(await store.claim(rivalOf(claim))).toMatchObject({ kind: 'finished', status: 'completed' });
   });
 
-  needs('mongod')('are kept on a single server, which has no transactions and says so [S1.3]', async ({ mongod }) => {
-    const { url } = await privateMongodb(mongod.url, { isAlone: true });
-    const { store } = open(url, 'single');
-    const claim = newClaim();
-    expect(await store.claim(claim)).toEqual({ kind: 'claimed', run: 1 });
-    expect(await store.claim(rivalOf(claim))).toMatchObject({ kind: 'running' });
-    const commit = store.commit(claim, async () => ({ value: 1, end: FINISH }));
-    await expect(commit).rejects.toMatchObject({ code: 'MONGODB_TRANSACTIONS_MISSING' });
-    expect(await store.end(claim, FINISH)).toBe('ended');
-  });
-
   needs('mongod')('outlive a server that is killed, all that were answered [S1.3]', async ({ mongod }) => {
     const server = await privateMongodb(mongod.url);
     const { store, effects } = open(server.url, 'killed');

@@ -70,7 +70,7 @@ describe('an inbox in MongoDB', () => {
     expect((await made()).toSorted()).toEqual(['a1', 'b1', 'c1']);
     const kept = await rows.findOne({ service, sourceId: 'local:order@0' });
     expect(kept).toMatchObject({ state: 'done', payload: 'null', processedAt: expect.any(Date) as unknown });
-    expect((kept?.['lastAt'] as Date).getTime()).toBeGreaterThanOrEqual((kept?.['firstAt'] as Date).getTime());
+    expect(Number(kept?.['lastAt'])).toBeGreaterThanOrEqual(Number(kept?.['firstAt']));
   });
 
   test('hands over where a message comes from, and its trace [S1.10]', async ({ mongodb }) => {
@@ -104,15 +104,17 @@ describe('an inbox in MongoDB', () => {
     await expect.poll(made).toEqual(['good1', 'bad1', 'bad2']);
   });
 
-  test('waits for longer after each failure, up to half a minute [S1.7]', async ({ mongodb }) => {
+  test('lets a failed one wait outside of the broker, at first a quarter of a second at most [S1.7]', async ({
+    mongodb,
+  }) => {
     const { broker, start, rows, service } = stage(mongodb, () => {
       throw new Error('no');
     });
     await start();
     await publish(broker, message('bad', 1));
     await expect.poll(() => rows.findOne({ service })).toMatchObject({ state: 'waiting', attempts: 1 });
-    const row = await rows.findOne({ service });
-    expect((row?.['retry'] as { lastDelayMs: number }).lastDelayMs).toBeLessThanOrEqual(250);
+    const row = await rows.findOne<{ retry: { lastDelayMs: number } }>({ service });
+    expect(row?.retry.lastDelayMs).toBeLessThanOrEqual(250);
   });
 
   test('keeps what cannot be read as a dead one, with every byte [S1.7]', async ({ mongodb }) => {
@@ -181,14 +183,6 @@ describe('an inbox in MongoDB', () => {
 });
 
 describe('an inbox on its own server', () => {
-  needs('mongod')('is refused where there are no transactions, and without a handler [S1.6]', async ({ mongod }) => {
-    const { url } = await privateMongodb(mongod.url, { isAlone: true });
-    const { start, db } = stage({ url, namespace: 'single' });
-    await expect(start()).rejects.toMatchObject({ code: 'MONGODB_TRANSACTIONS_MISSING' });
-    const start2 = mongoInbox({ db, service: 'none' }).start({ transport: transportOf(localBroker()) });
-    await expect(start2).rejects.toMatchObject({ code: 'HANDLERS_MISSING' });
-  });
-
   needs('mongod')('loses nothing and makes no effect twice when the server is killed [S1.6]', async ({ mongod }) => {
     const server = await privateMongodb(mongod.url);
     const { broker, start, made } = stage({ url: server.url, namespace: 'killed' });

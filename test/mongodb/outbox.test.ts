@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished } from 'vitest';
 import { outgoing } from '../../src/index.ts';
 import { mongoOutbox, type MongoOutbox } from '../../src/mongodb/index.ts';
 import { localBroker } from '../../src/testing/index.ts';
-import { transportOf } from '../../src/transport/index.ts';
+import { type Broker, transportOf } from '../../src/transport/index.ts';
 import { needs, type TestServer } from '../support/needs.ts';
 import { byKey, noted, openDb, orderPlaced } from './outbox-stage.ts';
 import { privateMongodb } from './private-mongodb.ts';
@@ -111,6 +111,15 @@ describe('an outbox in MongoDB', () => {
     await expect.poll(() => byKey(broker.published('order'))).toEqual({ a: numbers, b: numbers });
     const sequences = broker.published('order').map(({ attributes }) => attributes['sequence'] ?? '');
     expect(sequences).toEqual(sequences.toSorted());
+  });
+
+  test('takes another time for keeping what is published, once it is told [S1.4]', async ({ mongodb }) => {
+    const { db, service } = openDb(mongodb);
+    const at = { db, service, collection: 'kept_events' };
+    await mongoOutbox(at).prepare();
+    await mongoOutbox({ ...at, keepMs: 60_000 }).prepare();
+    const indexes = await db.collection('kept_events').indexes();
+    expect(indexes.find(({ name }) => name === 'holdfast_ended')).toMatchObject({ expireAfterSeconds: 60 });
   });
 
   test('of one key with overlapping senders, the second is told to come again [S1.9]', async ({ mongodb }) => {
@@ -226,14 +235,31 @@ describe('the relay of an outbox in MongoDB', () => {
   });
 });
 
-describe('an outbox on its own server', () => {
-  needs('mongod')('is refused where there are no transactions [S1.4]', async ({ mongod }) => {
-    const { url } = await privateMongodb(mongod.url, { isAlone: true });
-    const { outbox, start } = stage({ url, namespace: 'single' });
-    await expect(start()).rejects.toMatchObject({ code: 'MONGODB_TRANSACTIONS_MISSING' });
-    await expect(send(outbox, 'a', 1)).rejects.toMatchObject({ code: 'MONGODB_TRANSACTIONS_MISSING' });
+describe('a relay that was taken for dead and was not', () => {
+  test('writes no failure any more [S1.5]', async ({ mongodb }) => {
+    const { db, service, outbox, rows } = stage(mongodb);
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    const broker: Broker = {
+      ...localBroker(),
+      publish: async (messages) => {
+        asked.resolve();
+        await answer.promise;
+        return messages.map(() => ({ kind: 'failed', error: new Error('refused') }));
+      },
+    };
+    const running = await outbox.start({ transport: transportOf(broker) });
+    await send(outbox, 'a', 1);
+    await asked.promise;
+    const leases = db.collection<{ _id: string }>('holdfast_leases');
+    await leases.updateOne({ _id: `outbox_events:${service}` }, { $set: { owner: 'another' }, $inc: { epoch: 1 } });
+    answer.resolve();
+    await running.stop();
+    expect(await rows.findOne({ service })).toMatchObject({ state: 'open', attempts: 0 });
   });
+});
 
+describe('an outbox on its own server', () => {
   needs('mongod')('loses nothing when the server is killed and when it hangs [S1.5]', async ({ mongod }) => {
     const server = await privateMongodb(mongod.url);
     const { outbox, broker, start } = stage({ url: server.url, namespace: 'killed' });

@@ -35,7 +35,9 @@ export function probeMongodb(url: string): Promise<void> {
 
 async function begin(client: MongoClient, url: string): Promise<void> {
   const host = new URL(url).host;
-  const config: Document = { _id: SET, members: [{ _id: 0, host }] };
+  // Alone, it need not wait ten seconds for others before it is the primary again.
+  const settings = { electionTimeoutMillis: 1_000 };
+  const config: Document = { _id: SET, members: [{ _id: 0, host }], settings };
   await client.db('admin').command({ replSetInitiate: config });
 }
 
