@@ -190,7 +190,7 @@ export class StreamReader implements Consumption {
   async #hand(found: readonly Found[]): Promise<void> {
     const { request } = this.#options;
     await request.onBatch(found.map(({ message }) => message));
-    for (const [stream, ofStream] of Map.groupBy(found, ({ stream }) => stream))
+    for (const [stream, ofStream] of Map.groupBy(found, (one) => one.stream))
       await this.#act('XACK', stream, request.group, ...ofStream.map(({ id }) => id));
   }
 

@@ -92,7 +92,7 @@ async function consume(broker: Broker, { onBatch }: Pick<ConsumeRequest, 'onBatc
 }
 
 async function pending(client: Redis, stream: string): Promise<unknown[]> {
-  return (await client.xpending(stream, GROUP)) as unknown[];
+  return client.xpending(stream, GROUP);
 }
 
 /** Their names, and how much each has in its hand. */
