@@ -52,7 +52,7 @@ export async function benchBrokers(args: readonly string[]): Promise<number> {
     for (const name of positionals.length > 0 ? (positionals as typeof NAMES) : NAMES) {
       const side = await SIDES[name](await SERVICES[name].obtain({ env: process.env, announce: say, start }));
       const database = await server.open();
-      say(`${side.title} ${side.version}`);
+      say(`${side.title} ${side.version ?? ''}`);
       findings.push(...(await measureSide({ side, database, size, say })));
       await side.close();
       await database.close();

@@ -19,7 +19,7 @@ export async function kafkaSide(url: string): Promise<Side> {
   const shared = { clientId: 'bench', bootstrapBrokers: [url] };
   return {
     title: 'Kafka',
-    version: 'of test/support/kafka-jars.ts, or the one given',
+    version: undefined,
     prepare: (prefix) => createTopics(url, [`${prefix}${TOPIC}`], PARTITIONS),
     transport: (prefix) => kafka({ brokers: [url], prefix }),
     publisher: async (prefix) => {

@@ -7,13 +7,13 @@ const PREFETCH = 1_000;
 const ATTRIBUTE = 'cloudEvents_';
 
 /** The group that reads: the service of the measure. Its queue is as ours is made, whoever makes it. */
-export const GROUP = 'bench';
+const GROUP = 'bench';
 
 /** RabbitMQ through amqplib: a batch is published on one channel, then all its confirms are waited for. */
 export async function rabbitmqSide(url: string): Promise<Side> {
   const version = await connected(url, async ({ connection }) => {
     const { serverProperties } = connection as { readonly serverProperties?: { readonly version?: string } };
-    return serverProperties?.version ?? 'unknown';
+    return serverProperties?.version;
   });
   return {
     title: 'RabbitMQ',

@@ -10,7 +10,7 @@ type Entries = readonly (readonly [id: string, fields: readonly string[]])[];
 /** Redis Streams through ioredis: a batch is a pipeline, and the answer to each XADD is its confirm. */
 export async function redisSide(url: string): Promise<Side> {
   const client = new Redis(url);
-  const version = /redis_version:(\S+)/.exec(await client.info('server'))?.[1] ?? 'unknown';
+  const version = /redis_version:(\S+)/.exec(await client.info('server'))?.[1];
   return {
     title: 'Redis Streams',
     version,
@@ -36,7 +36,7 @@ export async function redisSide(url: string): Promise<Side> {
         while (!isStopped) {
           // A pair in a list with RESP2, a list of names and values in turns with RESP3.
           const answer = (await reading.call(...READ, stream, '>')) as [[string, Entries]] | [string, Entries] | null;
-          const entries = (Array.isArray(answer?.[0]) ? answer[0][1] : answer?.[1]) as Entries | undefined;
+          const entries = Array.isArray(answer?.[0]) ? answer[0][1] : answer?.[1];
           if (entries === undefined || entries.length === 0) continue;
           await onBatch(entries.map(([, fields]) => messageOf(fields)));
           await acting.xack(stream, GROUP, ...entries.map(([id]) => id));

@@ -21,24 +21,22 @@ export interface BarePublisher {
   close(): Promise<void>;
 }
 
-/** Consumes by the client alone. */
-export interface BareConsumer {
-  stop(): Promise<void>;
-}
-
 /** One broker, with the ways to it. A prefix is a place of its own there: a stream, a topic or an exchange with its queue. */
 export interface Side {
   /** As a heading. */
   readonly title: string;
-  /** Of the server. */
-  readonly version: string;
+  /** Of the server, where it tells. */
+  readonly version: string | undefined;
   /** Makes the place, empty. */
   prepare(prefix: string): Promise<void>;
   /** Ours. */
   transport(prefix: string): Transport;
   publisher(prefix: string): Promise<BarePublisher>;
   /** Hands over batches one after the other, and acknowledges each, in one go, after it was taken. */
-  consumer(prefix: string, onBatch: (batch: readonly BareMessage[]) => Promise<void>): Promise<BareConsumer>;
+  consumer(
+    prefix: string,
+    onBatch: (batch: readonly BareMessage[]) => Promise<void>,
+  ): Promise<{ stop(): Promise<void> }>;
   /** How many messages are in the place. */
   count(prefix: string): Promise<number>;
   drop(prefix: string): Promise<void>;

@@ -1,14 +1,21 @@
 import { expect, test } from 'vitest';
 import { systemEffects } from '../system/effects.ts';
+import type { ConsumeRequest } from '../transport/broker.ts';
 import { GroupReader } from './group-reader.ts';
 import type { KafkaConsumer } from './kafka-library.ts';
 
-const record = { offsetDelta: 0, key: null, value: Buffer.from('{}'), headers: [] };
-const batch = { firstOffset: 0n, lastOffsetDelta: 0, attributes: 0, producerId: -1n, records: [record] };
+type Commit = (offset: bigint) => Promise<unknown>;
 
-/** A client whose one partition holds one record, and what it was asked to commit. */
-function scripted(committed: bigint[]): KafkaConsumer {
+/** A client whose one partition holds so many records, and what it does when it is asked to commit. */
+function scripted(count: number, commit: Commit): KafkaConsumer {
   const listeners = new Map<string, (of: unknown) => void>();
+  const records = Array.from({ length: count }, (_, offsetDelta) => ({
+    offsetDelta,
+    key: null,
+    value: Buffer.from('{}'),
+    headers: [],
+  }));
+  const batch = { firstOffset: 0n, lastOffsetDelta: count - 1, attributes: 0, producerId: -1n, records };
   const answers = [{ responses: [{ topicId: 'id', partitions: [{ partitionIndex: 0, records: [batch] }] }] }];
   return {
     assignments: [{ topic: 'order', partitions: [0] }],
@@ -19,9 +26,11 @@ function scripted(committed: bigint[]): KafkaConsumer {
     }),
     joinGroup: async () => listeners.get('consumer:group:join')?.({}),
     fetch: () => Promise.resolve(answers.shift() ?? new Promise<never>(() => undefined)),
-    commit: async ({ offsets }) => void committed.push(...offsets.map(({ offset }) => offset)),
+    commit: async ({ offsets }) => {
+      for (const { offset } of offsets) await commit(offset);
+    },
     listCommittedOffsets: async () => new Map([['order', [-1n]]]),
-    listOffsets: async ({ timestamp }) => new Map([['order', [timestamp === -2n ? 0n : 1n]]]),
+    listOffsets: async ({ timestamp }) => new Map([['order', [timestamp === -2n ? 0n : BigInt(count)]]]),
     on: (event, listener) => listeners.set(event, listener),
     close: async () => undefined,
   };
@@ -39,7 +48,8 @@ async function readWhileBatchTakes(ms: number): Promise<{ committed: bigint[]; l
   };
   const onLost = (error: unknown): void => void lost.push(error);
   const request = { group: 'mail', types: ['order.placed'], isDead: false, onBatch, onPlace: () => undefined, onLost };
-  const reader = new GroupReader(scripted(committed), scripted([]), { request, topics: ['order'], effects });
+  const commit: Commit = async (offset) => committed.push(offset);
+  const reader = new GroupReader(scripted(1, commit), scripted(1, commit), { request, topics: ['order'], effects });
   await reader.start();
   await stored.promise;
   await expect.poll(() => committed.length + lost.length).toBe(1);
@@ -55,3 +65,49 @@ test('a consumer that stood still for longer than the group waits for it commits
   const { committed, lost } = await readWhileBatchTakes(86_400_000);
   expect([committed, lost.map(String)]).toEqual([[], [expect.stringContaining('did not answer within 20000 ms')]]);
 });
+
+test('a part is stored while the one before it is committed, and commits go out one after the other [S0.8]', async () => {
+  const told: string[] = [];
+  const answers: (() => void)[] = [];
+  const commit: Commit = (offset) => {
+    told.push(`commit ${offset}`);
+    return new Promise<void>((resolve) => answers.push(resolve));
+  };
+  const onBatch = async (batch: readonly unknown[]): Promise<void> => void told.push(`store ${batch.length}`);
+  const reader = await readingOf(1_200, { commit, onBatch });
+  await expect.poll(() => told).toEqual(['store 500', 'commit 500', 'store 500']);
+  answers.shift()?.();
+  await expect.poll(() => told.slice(3)).toEqual(['commit 1000', 'store 200']);
+  answers.shift()?.();
+  await expect.poll(() => told.slice(5)).toEqual(['commit 1200']);
+  answers.shift()?.();
+  await reader.stop();
+});
+
+test('after a commit that failed nothing more is committed, and the consumer says that it is lost [S0.8]', async () => {
+  const committed: bigint[] = [];
+  const commit: Commit = async (offset) => {
+    committed.push(offset);
+    throw new Error('the group is another by now');
+  };
+  const lost = Promise.withResolvers<unknown>();
+  const reader = await readingOf(1_200, { commit, onBatch: async () => undefined, onLost: lost.resolve });
+  expect(String(await lost.promise)).toContain('the group is another by now');
+  expect(committed).toEqual([500n]);
+  await reader.stop();
+});
+
+async function readingOf(
+  count: number,
+  {
+    commit,
+    onBatch,
+    onLost = () => undefined,
+  }: { commit: Commit; onBatch: ConsumeRequest['onBatch']; onLost?: ConsumeRequest['onLost'] },
+): Promise<GroupReader> {
+  const request = { group: 'mail', types: ['order.placed'], isDead: false, onBatch, onLost };
+  const options = { request, topics: ['order'], effects: systemEffects };
+  const reader = new GroupReader(scripted(count, commit), scripted(count, commit), options);
+  await reader.start();
+  return reader;
+}

@@ -53,6 +53,9 @@ export function checkStart(of: string, options: MongoStartOptions): StartParts {
   return { transport, tell: tellAll(observers), leaseMs, pollMs };
 }
 
+/** Nobody but this process says what the service takes, and a dead letter that comes back is a message like others. */
+const none = (): Promise<readonly string[]> => Promise.resolve([]);
+
 /** A service as its transport sees it. */
 export function hostOf(
   service: string,
@@ -60,9 +63,7 @@ export function hostOf(
   types: readonly string[],
   receive: TransportHost['receive'] = () => Promise.reject(new TypeError('an outbox receives nothing')),
 ): TransportHost {
-  // Nobody but this process says what the service takes.
-  const taken = (): Promise<readonly string[]> => Promise.resolve([]);
-  return { service, effects: systemEffects, tell, types, taken, receive };
+  return { service, effects: systemEffects, tell, types, taken: none, takeBack: none, receive };
 }
 
 /** What a worker on rows is made of. */

@@ -28,14 +28,29 @@ const BLOCK_MS = 1_000;
 /** How often it is looked whether a stream can be used that could not. */
 const LOOK_AGAIN_MS = 2_000;
 const TRIM_EVERY_MS = 60_000;
+/** What is at hand and what was read ahead are fewer. */
+const MOST_OPEN = 5_000;
 
-// Who reads a stream for a group. Taken when it is free, and held by a sign of life.
+/**
+ * A sign of life that is older may have been overlooked: the stream could be another's before an answer to what is asked now is there.
+ * A process that stood still finds that out by this.
+ */
+const DOUBT_MS = HOLD_MS - 2 * BLOCK_MS;
+/** In whose hand is what was read and not stored by readers that have stopped. */
+const LEFT = 'holdfast-left';
+
+// Who reads a stream for a group. Taken when it is free, and held by a sign of life. 1: it was free, 2: it was its own already.
 const HOLD = `local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1`;
-const LEAVE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-return 0`;
+return holder and 2 or 1`;
+// What it still has in its hand is put down under a name that stays; its own can go, or the list of consumers would only grow. In one
+// script: what comes between a look and the deletion of a consumer would be lost with it.
+const LEAVE = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+local open = redis.call('XPENDING', KEYS[2], ARGV[2], '-', '+', ARGV[4], ARGV[1])
+for _, entry in ipairs(open) do redis.call('XCLAIM', KEYS[2], ARGV[2], ARGV[3], 0, entry[1], 'JUSTID') end
+if #open < tonumber(ARGV[4]) then redis.call('XGROUP', 'DELCONSUMER', KEYS[2], ARGV[2], ARGV[1]) end
+return #open`;
 
 interface Found {
   readonly stream: string;
@@ -58,8 +73,8 @@ export class StreamReader implements Consumption {
   #open: readonly string[] = [];
   #refused: readonly string[];
   #lookedMs = Number.NEGATIVE_INFINITY;
-  /** Streams it holds, and whether it has taken what others left. */
-  readonly #held = new Map<string, { isClaimed: boolean }>();
+  /** Streams it holds, whether it has taken what others left, and when it last gave a sign of life. */
+  readonly #held = new Map<string, { isClaimed: boolean; aliveMs: number }>();
   #running: Promise<void> | undefined;
   #renewed: Promise<void> = Promise.resolve();
   #trimmedMs = Number.NEGATIVE_INFINITY;
@@ -119,10 +134,12 @@ export class StreamReader implements Consumption {
     this.#renewed = this.#renew();
     const sleep = createSleep(this.#effects);
     const { signal } = this.#stopped;
+    let ahead: Promise<readonly Found[]> | undefined;
     try {
       while (!signal.aborted) {
         await this.#holdMore();
-        const found = await this.#next();
+        const found = await (ahead ?? this.#next());
+        ahead = found.length > 0 ? this.#readAhead() : undefined;
         if (found.length > 0) await this.#hand(found);
         else if (this.#held.size === 0) await sleep(LOOK_MS, signal);
         if (this.#held.size > 0) await this.#trim();
@@ -134,12 +151,27 @@ export class StreamReader implements Consumption {
     }
   }
 
-  /** Takes streams that nobody reads. */
+  /** Takes streams that nobody reads, and makes sure of those of which it cannot be sure any more. */
   async #holdMore(): Promise<void> {
     if (this.#refused.length > 0 && this.#effects.monoMs() - this.#lookedMs >= LOOK_AGAIN_MS) await this.#look();
+    const nowMs = this.#effects.monoMs();
     for (const stream of this.#open) {
-      if (!this.#held.has(stream) && (await this.#hold(stream))) this.#held.set(stream, { isClaimed: false });
+      const held = this.#held.get(stream);
+      if (!held || nowMs - held.aliveMs > DOUBT_MS) await this.#hold(stream);
     }
+  }
+
+  /**
+   * What comes next is read while what is at hand is stored. Not before everything that others left was taken: as long as what is at
+   * hand is not acknowledged, it would be found there again. Should it come to be another's meanwhile, then both have it, in the same
+   * order and behind what is at hand, and it counts once.
+   */
+  #readAhead(): Promise<readonly Found[]> | undefined {
+    for (const { isClaimed } of this.#held.values()) if (!isClaimed) return undefined;
+    const ahead = this.#readNew();
+    // Its failure is told when it is its turn.
+    ahead.catch(() => undefined);
+    return ahead;
   }
 
   /** What others had in their hands comes first: it is older. */
@@ -161,6 +193,11 @@ export class StreamReader implements Consumption {
       if (next === '0-0') state.isClaimed = true;
       if (found.length > 0) return found;
     }
+    return this.#readNew();
+  }
+
+  async #readNew(): Promise<readonly Found[]> {
+    const { group } = this.#options.request;
     const streams = [...this.#held.keys()];
     if (streams.length === 0) return [];
     const answer = await within(
@@ -185,7 +222,7 @@ export class StreamReader implements Consumption {
   async #hand(found: readonly Found[]): Promise<void> {
     const { request } = this.#options;
     await request.onBatch(found.map(({ message }) => message));
-    for (const [stream, ofStream] of Map.groupBy(found, ({ stream }) => stream))
+    for (const [stream, ofStream] of Map.groupBy(found, (one) => one.stream))
       await this.#act('XACK', stream, request.group, ...ofStream.map(({ id }) => id));
   }
 
@@ -204,24 +241,28 @@ export class StreamReader implements Consumption {
     try {
       for (;;) {
         await sleep(RENEW_MS, signal);
-        for (const stream of this.#held.keys()) if (!(await this.#hold(stream))) this.#held.delete(stream);
+        for (const stream of this.#held.keys()) await this.#hold(stream);
       }
     } catch {
       // It was stopped, or Redis is away: then reading fails too, and says so.
     }
   }
 
-  async #hold(stream: string): Promise<boolean> {
-    return Number(await this.#act('EVAL', HOLD, '1', this.#lockOf(stream), this.#id, String(HOLD_MS))) === 1;
+  /** Gives a sign of life for a stream, or takes it where it is free. */
+  async #hold(stream: string): Promise<void> {
+    const aliveMs = this.#effects.monoMs();
+    const answer = Number(await this.#act('EVAL', HOLD, '1', this.#lockOf(stream), this.#id, String(HOLD_MS)));
+    const held = this.#held.get(stream);
+    if (answer === 0) this.#held.delete(stream);
+    else if (held && answer === 2) held.aliveMs = aliveMs;
+    // It was free, also where it had been its own: another may have had it in between, and may have left something.
+    else this.#held.set(stream, { isClaimed: false, aliveMs });
   }
 
   async #leave(stream: string): Promise<void> {
-    await this.#act('EVAL', LEAVE, '1', this.#lockOf(stream), this.#id).catch(() => undefined);
     const { group } = this.#options.request;
-    // A name that has nothing in its hands: it would only make the list of consumers longer.
-    const pending = await this.#act('XPENDING', stream, group, '-', '+', '1', this.#id).catch(() => [0]);
-    if (Array.isArray(pending) && pending.length === 0)
-      await this.#act('XGROUP', 'DELCONSUMER', stream, group, this.#id).catch(() => undefined);
+    const parts = ['2', this.#lockOf(stream), stream, this.#id, group, LEFT, String(MOST_OPEN)];
+    await this.#act('EVAL', LEAVE, ...parts).catch(() => undefined);
   }
 
   /** In the slot of its stream, where there is a cluster. */

@@ -1,0 +1,109 @@
+import { Redis } from 'ioredis';
+import { describe, expect, onTestFinished } from 'vitest';
+import { redisStreamsBroker } from '../../src/redis/redis-streams.ts';
+import { newId } from '../../src/system/new-id.ts';
+import type {
+  Broker,
+  ConsumeRequest,
+  Consumption,
+  InboundMessage,
+  OutboundMessage,
+} from '../../src/transport/broker.ts';
+import { needs } from '../support/needs.ts';
+import { numberIn } from './number-in.ts';
+
+const GROUP = 'mail';
+const TYPE = 'order.placed';
+
+describe('a reader of Redis Streams', () => {
+  const onServer = needs('redis');
+
+  onServer(
+    'that stops leaves what it had read ahead to the next, in order, and nothing of its name [S0.8] [S1.5]',
+    async ({ redis: { url, namespace } }) => {
+      const client = connect(url);
+      const prefix = `${namespace}:ahead:`;
+      const broker = redisStreamsBroker({ client, prefix });
+      onTestFinished(() => broker.close());
+      await publish(broker, 1_200);
+      const halted = Promise.withResolvers<void>();
+      halted.promise.catch(() => undefined);
+      const first = await consume(broker, { onBatch: () => halted.promise });
+      const openOf = async (): Promise<number> => Number((await pending(client, `${prefix}order`))[0]);
+      await expect.poll(openOf).toBe(1_000);
+      const stopping = first.stop();
+      halted.reject(new Error('it stops'));
+      await stopping;
+      expect(await consumers(client, `${prefix}order`)).toEqual([['holdfast-left', 1_000]]);
+
+      const numbers: number[] = [];
+      await consume(broker, { onBatch: async (batch) => void numbers.push(...batch.map(numberIn)) });
+      await expect.poll(() => numbers.length).toBe(1_200);
+      expect(numbers).toEqual(numbers.map((_, place) => place));
+      await expect.poll(openOf).toBe(0);
+    },
+  );
+
+  onServer(
+    'whose stream was free for a while takes what others may have left there [S0.8] [S1.5]',
+    async ({ redis: { url, namespace } }) => {
+      const client = connect(url);
+      const prefix = `${namespace}:free:`;
+      const stream = `${prefix}order`;
+      const broker = redisStreamsBroker({ client, prefix });
+      onTestFinished(() => broker.close());
+      const found: InboundMessage[] = [];
+      await consume(broker, { onBatch: async (batch) => void found.push(...batch) });
+      await publish(broker, 1);
+      await expect.poll(() => found.length).toBe(1);
+      await expect.poll(async () => Number((await pending(client, stream))[0])).toBe(0);
+
+      // As if another had held it in between, and had died with this one in its hand.
+      await client.del(`{${stream}}:reader:${GROUP}`);
+      const id = String(found[0]?.sourceId.split('@').at(-1));
+      await client.xclaim(stream, GROUP, 'another', 0, id, 'FORCE', 'JUSTID');
+      await expect.poll(() => found.length).toBe(2);
+      expect(found[1]?.sourceId).toBe(found[0]?.sourceId);
+      await expect.poll(async () => Number((await pending(client, stream))[0])).toBe(0);
+    },
+  );
+});
+
+function connect(url: string): Redis {
+  const client = new Redis(url);
+  onTestFinished(() => client.disconnect());
+  return client;
+}
+
+async function publish(broker: Broker, count: number): Promise<void> {
+  const attributes = { specversion: '1.0', source: 'test', type: TYPE, datacontenttype: 'application/json' };
+  const messages = Array.from({ length: count }, (_, n): OutboundMessage => {
+    const body = Buffer.from(JSON.stringify({ n }));
+    return { type: TYPE, key: undefined, isDead: false, attributes: { ...attributes, id: newId() }, headers: {}, body };
+  });
+  await broker.publish(messages);
+}
+
+async function consume(broker: Broker, { onBatch }: Pick<ConsumeRequest, 'onBatch'>): Promise<Consumption> {
+  const request = { group: GROUP, types: [TYPE], isDead: false, onBatch, onLost: () => undefined };
+  const consumption = await broker.consume(request);
+  onTestFinished(() => consumption.stop());
+  return consumption;
+}
+
+async function pending(client: Redis, stream: string): Promise<unknown[]> {
+  return client.xpending(stream, GROUP);
+}
+
+/** Their names, and how much each has in its hand. */
+async function consumers(client: Redis, stream: string): Promise<(readonly [name: unknown, open: unknown])[]> {
+  const listed = (await client.xinfo('CONSUMERS', stream, GROUP)) as unknown[];
+  return listed.map((one) => {
+    const about = Array.isArray(one) ? pairsOf(one) : new Map(Object.entries(one as object));
+    return [about.get('name'), about.get('pending')] as const;
+  });
+}
+
+function pairsOf(flat: readonly unknown[]): Map<unknown, unknown> {
+  return new Map(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1]] as const] : [])));
+}
