@@ -4,7 +4,7 @@ import type { HttpReply } from '../idempotency/http/http-reply.ts';
 import type { RouteOptions } from '../idempotency/http/route-options.ts';
 import { unguardedRun } from '../idempotency/http/unguarded-run.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
-import { GuardedResponse } from '../node-http/guarded-response.ts';
+import { GuardedResponse, isGuardedResponse } from '../node-http/guarded-response.ts';
 import type { NodeResponse } from '../node-http/node-response.ts';
 import { type NodeRequest, nodeRequestFacts } from '../node-http/request-facts.ts';
 import { isGuarded, setRun } from '../node-http/run-of.ts';
@@ -36,7 +36,7 @@ export function idempotent<Tx, Request extends ExpressRequest>(
 ): ExpressMiddleware<Request> {
   const gate = httpGate('idempotent()', idempotency, options);
   return (request, response, next) => {
-    if (isGuarded(request)) return next();
+    if (isGuarded(request) || isGuardedResponse(response)) return next();
     void enter(request, response, next);
   };
   async function enter(request: Request, response: NodeResponse, next: (error?: unknown) => void): Promise<void> {

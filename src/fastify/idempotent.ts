@@ -4,7 +4,8 @@ import type { RouteRun } from '../idempotency/http/http-run.ts';
 import type { RouteOptions } from '../idempotency/http/route-options.ts';
 import { unguardedRun } from '../idempotency/http/unguarded-run.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
-import { GuardedResponse } from '../node-http/guarded-response.ts';
+import { RunView } from '../idempotency/run-view.ts';
+import { GuardedResponse, isGuardedResponse } from '../node-http/guarded-response.ts';
 import type { NodeResponse } from '../node-http/node-response.ts';
 import { type NodeRequest, nodeRequestFacts } from '../node-http/request-facts.ts';
 import { isGuarded, setRun } from '../node-http/run-of.ts';
@@ -37,7 +38,7 @@ export function idempotent<Tx, Request extends FastifyRequestLike>(
 ): (request: Request, reply: FastifyReplyLike) => Promise<unknown> {
   const gate = httpGate('idempotent()', idempotency, options);
   return async (request, reply) => {
-    if (isGuarded(request)) return undefined;
+    if (isGuarded(request) || isGuardedResponse(reply.raw)) return undefined;
     const facts = nodeRequestFacts(request.raw, request.url, request.routeOptions.url, request.body);
     const entry = await gate.enter(request, facts);
     if (entry.kind === 'answer') {
@@ -66,12 +67,5 @@ function restoring<Tx>(reply: FastifyReplyLike, run: RouteRun<Tx, void>): RouteR
       throw error;
     }
   };
-  return {
-    number: run.number,
-    get signal() {
-      return run.signal;
-    },
-    childKey: (step) => run.childKey(step),
-    commit,
-  };
+  return new RunView(run, commit);
 }
