@@ -7,6 +7,7 @@ import type { Idempotency } from '../idempotency/idempotency.ts';
 import { GuardedResponse, isGuardedResponse } from '../node-http/guarded-response.ts';
 import type { NodeResponse } from '../node-http/node-response.ts';
 import { type NodeRequest, nodeRequestFacts } from '../node-http/request-facts.ts';
+import { headerValues } from '../node-http/response-head.ts';
 import { isGuarded, setRun } from '../node-http/run-of.ts';
 
 /** What is used of a request of Express 5. */
@@ -59,10 +60,7 @@ function routeOf({ baseUrl, route }: ExpressRequest): string | undefined {
 
 function send(response: NodeResponse, { status, headers, body }: HttpReply): void {
   response.statusCode = status;
-  const byName = Map.groupBy(headers, ([name]) => name);
-  for (const [name, lines] of byName) {
-    response.setHeader(name, lines.length === 1 ? (lines[0]?.[1] ?? '') : lines.map(([, value]) => value));
-  }
+  for (const [name, value] of headerValues(headers)) response.setHeader(name, value);
   if (body === undefined) response.end();
-  else response.end(Buffer.from(body));
+  else response.end(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
 }

