@@ -4,9 +4,10 @@ import type { HttpReply } from '../idempotency/http/http-reply.ts';
 import type { RouteOptions } from '../idempotency/http/route-options.ts';
 import { unguardedRun } from '../idempotency/http/unguarded-run.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
-import { GuardedResponse } from '../node-http/guarded-response.ts';
+import { GuardedResponse, isGuardedResponse } from '../node-http/guarded-response.ts';
 import type { NodeResponse } from '../node-http/node-response.ts';
 import { type NodeRequest, nodeRequestFacts } from '../node-http/request-facts.ts';
+import { headerValues } from '../node-http/response-head.ts';
 import { isGuarded, setRun } from '../node-http/run-of.ts';
 
 /** What is used of a request of Express 5. */
@@ -36,7 +37,7 @@ export function idempotent<Tx, Request extends ExpressRequest>(
 ): ExpressMiddleware<Request> {
   const gate = httpGate('idempotent()', idempotency, options);
   return (request, response, next) => {
-    if (isGuarded(request)) return next();
+    if (isGuarded(request) || isGuardedResponse(response)) return next();
     void enter(request, response, next);
   };
   async function enter(request: Request, response: NodeResponse, next: (error?: unknown) => void): Promise<void> {
@@ -59,10 +60,7 @@ function routeOf({ baseUrl, route }: ExpressRequest): string | undefined {
 
 function send(response: NodeResponse, { status, headers, body }: HttpReply): void {
   response.statusCode = status;
-  const byName = Map.groupBy(headers, ([name]) => name);
-  for (const [name, lines] of byName) {
-    response.setHeader(name, lines.length === 1 ? (lines[0]?.[1] ?? '') : lines.map(([, value]) => value));
-  }
+  for (const [name, value] of headerValues(headers)) response.setHeader(name, value);
   if (body === undefined) response.end();
-  else response.end(Buffer.from(body));
+  else response.end(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
 }

@@ -1,12 +1,15 @@
 import { Buffer } from 'node:buffer';
+import { Readable } from 'node:stream';
 import { httpGate } from '../idempotency/http/http-gate.ts';
 import type { RouteRun } from '../idempotency/http/http-run.ts';
 import type { RouteOptions } from '../idempotency/http/route-options.ts';
 import { unguardedRun } from '../idempotency/http/unguarded-run.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
-import { GuardedResponse } from '../node-http/guarded-response.ts';
+import { RunView } from '../idempotency/run-view.ts';
+import { GuardedResponse, isGuardedResponse } from '../node-http/guarded-response.ts';
 import type { NodeResponse } from '../node-http/node-response.ts';
 import { type NodeRequest, nodeRequestFacts } from '../node-http/request-facts.ts';
+import { headerValues } from '../node-http/response-head.ts';
 import { isGuarded, setRun } from '../node-http/run-of.ts';
 
 /** What is used of a request of Fastify 5. */
@@ -37,16 +40,19 @@ export function idempotent<Tx, Request extends FastifyRequestLike>(
 ): (request: Request, reply: FastifyReplyLike) => Promise<unknown> {
   const gate = httpGate('idempotent()', idempotency, options);
   return async (request, reply) => {
-    if (isGuarded(request)) return undefined;
+    if (isGuarded(request) || isGuardedResponse(reply.raw)) return undefined;
     const facts = nodeRequestFacts(request.raw, request.url, request.routeOptions.url, request.body);
     const entry = await gate.enter(request, facts);
     if (entry.kind === 'answer') {
       const { status, headers, body } = entry.reply;
       reply.code(status);
-      for (const [name, lines] of Map.groupBy(headers, ([header]) => header)) {
-        reply.header(name, lines.length === 1 ? (lines[0]?.[1] ?? '') : lines.map(([, value]) => value));
-      }
-      return reply.send(body === undefined ? undefined : Buffer.from(body));
+      for (const [name, value] of headerValues(headers)) reply.header(name, value);
+      if (body === undefined) return reply.send();
+      const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+      if (headers.some(([name]) => name.toLowerCase() === 'content-type')) return reply.send(bytes);
+      // To bytes without a type Fastify gives one of its own, which the first reply did not have.
+      reply.header('content-length', String(bytes.length));
+      return reply.send(Readable.from([bytes], { objectMode: false }));
     }
     if (entry.kind === 'pass') setRun(request, unguardedRun(idempotency), false);
     else setRun(request, restoring(reply, new GuardedResponse(reply.raw, entry.run).routeRun()), true);
@@ -66,12 +72,5 @@ function restoring<Tx>(reply: FastifyReplyLike, run: RouteRun<Tx, void>): RouteR
       throw error;
     }
   };
-  return {
-    number: run.number,
-    get signal() {
-      return run.signal;
-    },
-    childKey: (step) => run.childKey(step),
-    commit,
-  };
+  return new RunView(run, commit);
 }

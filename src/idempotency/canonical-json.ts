@@ -1,5 +1,6 @@
 import { HIDDEN, isSecretName } from '../kernel/secret-name.ts';
 
+const HIDDEN_TEXT = JSON.stringify(HIDDEN);
 // A deeper body is no accident, and would end the process's stack.
 const MOST_LEVELS = 500;
 
@@ -9,51 +10,48 @@ const MOST_LEVELS = 500;
  * `undefined` when it is nested deeper than 500 levels.
  */
 export function canonicalJson(value: unknown, isSecret: (name: string) => boolean = isSecretName): string | undefined {
-  const pieces: string[] = [];
-  return write(value, MOST_LEVELS, isSecret, pieces) ? pieces.join('') : undefined;
+  return textOf(value, MOST_LEVELS, isSecret);
 }
 
-function write(value: unknown, levels: number, isSecret: (name: string) => boolean, out: string[]): boolean {
-  if (levels === 0) return false;
+type IsSecret = (name: string) => boolean;
+
+function textOf(value: unknown, levels: number, isSecret: IsSecret): string | undefined {
+  if (levels === 0) return undefined;
+  if (typeof value === 'string') return JSON.stringify(value.normalize());
   if (typeof value !== 'object' || value === null) {
-    out.push(typeof value === 'bigint' ? `${value}` : (JSON.stringify(plain(value)) ?? 'null'));
-    return true;
+    return typeof value === 'bigint' ? `${value}` : (JSON.stringify(value) ?? 'null');
   }
-  if (Array.isArray(value)) return writeItems(value, levels, isSecret, out);
+  if (Array.isArray(value)) return textOfItems(value, levels, isSecret);
   const { toJSON } = value as { toJSON?: unknown };
-  if (typeof toJSON === 'function') return write(toJSON.call(value), levels - 1, isSecret, out);
-  out.push('{');
-  let isFirst = true;
-  for (const [name, item] of Object.entries(value).toSorted(byName)) {
-    if (item === undefined) continue;
-    out.push(isFirst ? '' : ',', JSON.stringify(name.normalize()), ':');
-    isFirst = false;
-    if (isSecret(name)) out.push(JSON.stringify(HIDDEN));
-    else if (!write(item, levels - 1, isSecret, out)) return false;
-  }
-  out.push('}');
-  return true;
+  if (typeof toJSON === 'function') return textOf(toJSON.call(value), levels - 1, isSecret);
+  return textOfFields(value as Readonly<Record<string, unknown>>, levels, isSecret);
 }
 
-function writeItems(
-  items: readonly unknown[],
+function textOfFields(
+  value: Readonly<Record<string, unknown>>,
   levels: number,
-  isSecret: (name: string) => boolean,
-  out: string[],
-): boolean {
-  out.push('[');
-  for (const [at, item] of items.entries()) {
-    if (at > 0) out.push(',');
-    if (!write(item, levels - 1, isSecret, out)) return false;
+  isSecret: IsSecret,
+): string | undefined {
+  const names = Object.keys(value);
+  // By code units, as text sorts by itself.
+  if (names.length > 1) names.sort();
+  let out = '';
+  for (const name of names) {
+    const item = value[name];
+    if (item === undefined) continue;
+    const text = isSecret(name) ? HIDDEN_TEXT : textOf(item, levels - 1, isSecret);
+    if (text === undefined) return undefined;
+    out += `${out === '' ? '' : ','}${JSON.stringify(name.normalize())}:${text}`;
   }
-  out.push(']');
-  return true;
+  return `{${out}}`;
 }
 
-function plain(value: unknown): unknown {
-  return typeof value === 'string' ? value.normalize() : value;
-}
-
-function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+function textOfItems(items: readonly unknown[], levels: number, isSecret: IsSecret): string | undefined {
+  let out = '';
+  for (let at = 0; at < items.length; at++) {
+    const text = textOf(items[at], levels - 1, isSecret);
+    if (text === undefined) return undefined;
+    out += at === 0 ? text : `,${text}`;
+  }
+  return `[${out}]`;
 }

@@ -8,6 +8,7 @@ import type { EntryOptions, Idempotency } from './idempotency.ts';
 import type { KeptReply } from './idempotency-store.ts';
 import { keepError, keepValue, keptValue, VALUE_NOT_KEPT } from './once-value.ts';
 import { childKey, recordId } from './record-id.ts';
+import { RunView } from './run-view.ts';
 
 /** What somebody found out about a run that was lost: its value, that it may run again, or nothing. */
 export type OnceResolution<T> = { readonly value: T } | 'rerun' | 'refuse';
@@ -153,14 +154,7 @@ class OnceCall<Tx, T> {
       this.#committed = { value };
       return value;
     };
-    return {
-      number: run.number,
-      get signal() {
-        return run.signal;
-      },
-      childKey: (step) => run.childKey(step),
-      commit,
-    };
+    return new RunView(run, commit);
   }
 
   async #keep(run: OpenRun<Tx>, value: T): Promise<T> {

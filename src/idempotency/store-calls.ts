@@ -26,18 +26,14 @@ export class StoreCalls<Tx> {
   }
 
   /** What the store answers. Rejects with what it rejected with, or with `IDEMPOTENCY_STORE_TIMEOUT`. */
-  async call<T>(
+  call<T>(
     during: StoreCall,
     about: IdempotencyAbout | undefined,
     ask: () => Promise<T>,
     timeoutMs: number = this.#timeoutMs,
   ): Promise<T> {
-    try {
-      return await answerWithin(this.effects, timeoutMs, during, ask);
-    } catch (error) {
-      this.tell({ kind: 'store-failed', about, during, error });
-      throw error;
-    }
+    const onFailure = (error: unknown): void => this.tell({ kind: 'store-failed', about, during, error });
+    return answerWithin(this.effects, timeoutMs, during, ask, onFailure);
   }
 
   tell(event: IdempotencyEvent): void {

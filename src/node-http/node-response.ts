@@ -8,6 +8,10 @@ export interface NodeResponse {
   readonly writableEnded: boolean;
   getHeader(name: string): number | string | readonly string[] | undefined;
   getHeaderNames(): string[];
+  /** As they were written, in the same order. HTTP/2 has it not: there names are in lower case. */
+  getRawHeaderNames?(): string[];
+  /** A copy; names in lower case. */
+  getHeaders(): Readonly<Record<string, number | string | readonly string[] | undefined>>;
   setHeader(name: string, value: number | string | readonly string[]): unknown;
   removeHeader(name: string): void;
   writeHead(status: number, ...rest: unknown[]): unknown;

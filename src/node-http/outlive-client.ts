@@ -1,49 +1,54 @@
 import type { NodeResponse } from './node-response.ts';
 
-/** Whether somebody still reads a response. */
-export interface Client {
-  /** Nobody does: what is written now is for the record only. */
-  readonly isGone: boolean;
-  /** The response needs to live no longer. Whoever waits for its `close` is told now, if it was held back. */
-  letGo(): void;
-}
-
 /**
  * Lets a response outlive its client. Streams that are piped into a response stop for ever when it closes, and a handler that waits
  * for `drain` waits for ever; then nothing would end the run, and its key would count as running until the run's time is up. So
  * `close` is held back until `letGo`, and whoever waits for `drain` goes on.
  */
-export function outliveClient(res: NodeResponse, onGone: () => void): Client {
-  const emit = res.emit.bind(res);
-  let isGone = false;
-  let isLetGo = false;
-  res.emit = (event, ...args) => {
+export class Client {
+  readonly #res: NodeResponse;
+  /** As it was before. */
+  readonly #emit: NodeResponse['emit'];
+  readonly #onGone: () => void;
+  #isGone = false;
+  #isLetGo = false;
+
+  constructor(res: NodeResponse, onGone: () => void) {
+    this.#res = res;
+    this.#emit = res.emit;
+    this.#onGone = onGone;
+  }
+
+  /** Nobody reads the response any more: what is written now is for the record only. */
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  /** What the response does when it is told to emit. */
+  onEmit(event: string, args: readonly unknown[]): boolean {
     // One of HTTP/2 says `finish` first, although nobody has ended it.
-    if ((event !== 'close' && event !== 'finish') || isLetGo) return emit(event, ...args);
-    if (!isGone) {
-      isGone = true;
+    if ((event !== 'close' && event !== 'finish') || this.#isLetGo) return this.#emit.call(this.#res, event, ...args);
+    if (!this.#isGone) {
+      this.#isGone = true;
       // Frameworks look at these before they begin to send.
-      looks(res, 'open');
-      queueMicrotask(() => emit('drain'));
-      onGone();
+      this.#looks('open');
+      queueMicrotask(() => this.#emit.call(this.#res, 'drain'));
+      this.#onGone();
     }
     return true;
-  };
-  return {
-    get isGone() {
-      return isGone;
-    },
-    letGo: () => {
-      if (isLetGo) return;
-      isLetGo = true;
-      if (!isGone) return;
-      looks(res, 'closed');
-      queueMicrotask(() => emit('close'));
-    },
-  };
-}
+  }
 
-/** Where these cannot be set, nobody looks at them. */
-function looks(res: NodeResponse, how: 'open' | 'closed'): void {
-  for (const name of ['destroyed', '_closed']) Reflect.set(res, name, how === 'closed');
+  /** The response needs to live no longer. Whoever waits for its `close` is told now, if it was held back. */
+  letGo(): void {
+    if (this.#isLetGo) return;
+    this.#isLetGo = true;
+    if (!this.#isGone) return;
+    this.#looks('closed');
+    queueMicrotask(() => this.#emit.call(this.#res, 'close'));
+  }
+
+  /** Where these cannot be set, nobody looks at them. */
+  #looks(how: 'open' | 'closed'): void {
+    for (const name of ['destroyed', '_closed']) Reflect.set(this.#res, name, how === 'closed');
+  }
 }

@@ -30,6 +30,12 @@ export function nodeRequestFacts(
 }
 
 function linesOf({ headers, headersDistinct }: NodeRequest, name: string): readonly string[] {
+  // Node makes the lines of all headers of one that is asked for. Twice the same key would be one text with a comma.
+  if (name === 'idempotency-key') {
+    const key = headers[name];
+    if (key === undefined) return [];
+    if (typeof key === 'string' && !key.includes(',')) return [key];
+  }
   if (headersDistinct !== undefined) return headersDistinct[name] ?? [];
   const found = headers[name];
   return found === undefined ? [] : typeof found === 'string' ? [found] : found;

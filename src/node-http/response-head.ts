@@ -10,18 +10,45 @@ export interface ResponseHead {
 }
 
 export function readHead(res: NodeResponse): ResponseHead {
-  // HTTP/2 has the status among them once they are sent.
-  const names = res.getHeaderNames().filter((name) => !name.startsWith(':'));
-  const headers = names.map((name) => [name, res.getHeader(name) ?? ''] as const);
-  return { status: res.statusCode, message: hasMessage(res) ? res.statusMessage : undefined, headers };
+  return {
+    status: res.statusCode,
+    message: hasMessage(res) ? res.statusMessage : undefined,
+    headers: readHeaders(res),
+  };
+}
+
+/** With names as they were written: a repetition is to be sent as the first reply was. */
+function readHeaders(res: NodeResponse): ResponseHead['headers'] {
+  const all = res.getHeaders();
+  const values = Object.values(all);
+  const names = res.getRawHeaderNames?.() ?? Object.keys(all);
+  const headers: [name: string, value: number | string | readonly string[]][] = [];
+  for (let at = 0; at < names.length; at++) {
+    const name = names[at] ?? '';
+    // HTTP/2 has the status among them once they are sent.
+    if (!name.startsWith(':')) headers.push([name, values[at] ?? '']);
+  }
+  return headers;
 }
 
 /** Makes the head of a response what it was, or what another one's is. */
 export function writeHead(res: NodeResponse, { status, message, headers }: ResponseHead): void {
-  for (const name of res.getHeaderNames()) res.removeHeader(name);
-  for (const [name, value] of headers) res.setHeader(name, value);
+  if (!hasHeaders(res, headers)) {
+    for (const name of res.getHeaderNames()) res.removeHeader(name);
+    for (const [name, value] of headers) res.setHeader(name, value);
+  }
   res.statusCode = status;
   if (message !== undefined && hasMessage(res)) res.statusMessage = message;
+}
+
+/** True when nobody has touched them: setting a header costs more than looking at it. */
+function hasHeaders(res: NodeResponse, headers: ResponseHead['headers']): boolean {
+  const now = readHeaders(res);
+  if (now.length !== headers.length) return false;
+  for (let at = 0; at < now.length; at++) {
+    if (now[at]?.[0] !== headers[at]?.[0] || now[at]?.[1] !== headers[at]?.[1]) return false;
+  }
+  return true;
 }
 
 /** HTTP/2 has none, and warns when it is touched. */
@@ -31,9 +58,22 @@ function hasMessage(res: NodeResponse): boolean {
 
 /** One line for each value. */
 export function headLines({ headers }: ResponseHead): HeaderLine[] {
-  return headers.flatMap(([name, value]) =>
-    Array.isArray(value) ? value.map((item: string): HeaderLine => [name, item]) : [[name, String(value)] as const],
-  );
+  const lines: HeaderLine[] = [];
+  for (const [name, value] of headers) {
+    if (typeof value === 'object') for (const item of value) lines.push([name, item]);
+    else lines.push([name, String(value)]);
+  }
+  return lines;
+}
+
+/** Lines as they are set: those with one name together. */
+export function headerValues(
+  lines: readonly HeaderLine[],
+): Iterable<readonly [name: string, value: string | string[]]> {
+  const names = new Set(lines.map(([name]) => name));
+  if (names.size === lines.length) return lines;
+  const byName = Map.groupBy(lines, ([name]) => name);
+  return Array.from(byName, ([name, same]) => [name, same.map(([, value]) => value)] as const);
 }
 
 /** Does what `writeHead` was told, without sending: all ways to pass headers end in the same place. */
@@ -42,10 +82,18 @@ export function applyHead(res: NodeResponse, status: number, rest: readonly unkn
   const [message] = rest;
   if (typeof message === 'string' && hasMessage(res)) res.statusMessage = message;
   const given = typeof message === 'string' ? rest[1] : message;
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) {
+    for (const [name, value] of Object.entries(given)) if (value !== undefined) res.setHeader(name, headerValue(value));
+    return;
+  }
   for (const [name, values] of grouped(given)) res.setHeader(name, values.length === 1 ? (values[0] ?? '') : values);
 }
 
-/** Headers come as an object, as pairs, or as names and values in turn. */
+function headerValue(value: unknown): string | string[] {
+  return Array.isArray(value) ? value.map(String) : String(value);
+}
+
+/** Headers that do not come as an object come as pairs, or as names and values in turn. */
 function grouped(given: unknown): Map<string, string[]> {
   const found = new Map<string, string[]>();
   const add = (name: unknown, value: unknown): void => {
@@ -56,8 +104,6 @@ function grouped(given: unknown): Map<string, string[]> {
     for (const [name, value] of given as [unknown, unknown][]) add(name, value);
   } else if (Array.isArray(given)) {
     for (let at = 0; at + 1 < given.length; at += 2) add(given[at], given[at + 1]);
-  } else if (typeof given === 'object' && given !== null) {
-    for (const [name, value] of Object.entries(given)) if (value !== undefined) add(name, value);
   }
   return found;
 }

@@ -23,6 +23,8 @@ export type RedisClient = IoredisClient | NodeRedisClient;
 export interface RedisLink {
   evalSha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   eval(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  /** Sets a key that is not there, for so many milliseconds. Answers `null`, or what is there. From Redis 7 on. */
+  readonly setNew: ((key: string, value: string, ttlMs: number) => Promise<unknown>) | undefined;
   /** False while the client has no connection it could send by. */
   isReady(): boolean;
 }
@@ -30,23 +32,60 @@ export interface RedisLink {
 /** The way to the server; nothing if it is no client that is known. */
 export function findLink(client: unknown): RedisLink | undefined {
   if (hasMethods(client, 'evalSha', 'eval')) {
-    const known = client as unknown as NodeRedisClient & { readonly isReady?: boolean };
-    return {
-      evalSha: (sha, keys, args) => known.evalSha(sha, { keys: [...keys], arguments: [...args] }),
-      eval: (text, keys, args) => known.eval(text, { keys: [...keys], arguments: [...args] }),
-      // Its clusters and pools have no such field: they know it of each connection, and reject by themselves.
-      isReady: () => known.isReady !== false,
-    };
+    return commandLink(client) ?? nodeRedisLink(client as unknown as NodeRedisClient);
   }
   if (hasMethods(client, 'evalsha', 'eval')) {
     const known = client as unknown as IoredisClient;
     return {
       evalSha: (sha, keys, args) => known.evalsha(sha, keys.length, ...keys, ...args),
       eval: (text, keys, args) => known.eval(text, keys.length, ...keys, ...args),
+      setNew: hasSet(known) ? (key, value, ttlMs) => known.set(key, value, 'PX', ttlMs, 'NX', 'GET') : undefined,
       isReady: () => known.status === 'ready',
     };
   }
   return undefined;
+}
+
+function nodeRedisLink(client: NodeRedisClient & { readonly isReady?: boolean }): RedisLink {
+  return {
+    evalSha: (sha, keys, args) => client.evalSha(sha, { keys: [...keys], arguments: [...args] }),
+    eval: (text, keys, args) => client.eval(text, { keys: [...keys], arguments: [...args] }),
+    setNew: hasSet(client) ? (key, value, PX) => client.set(key, value, { PX, NX: true, GET: true }) : undefined,
+    // Its clusters and pools have no such field: they know it of each connection, and reject by themselves.
+    isReady: () => client.isReady !== false,
+  };
+}
+
+/** What one client of node-redis has beside its commands. */
+interface CommandClient {
+  readonly isReady: boolean;
+  readonly options?: { readonly keyPrefix?: string; readonly commandOptions?: { readonly timeout?: number } };
+  sendCommand(args: string[], options?: { readonly timeout: undefined }): Promise<unknown>;
+}
+
+/**
+ * The shorter way to one server of node-redis. Its commands cost twice as much as what they do: each goes through several promises, and
+ * from version 6 on gets a signal with a timer that lives until it is collected. Whoever asks through us has a limit of their own; one
+ * that the application has set stays. Nothing for clusters and sentinels, which ask to be told more, and where keys get a prefix.
+ */
+function commandLink(client: object): RedisLink | undefined {
+  const known = client as CommandClient;
+  if (typeof known.isReady !== 'boolean' || !hasMethods(client, 'sendCommand') || known.sendCommand.length !== 2)
+    return undefined;
+  const { keyPrefix, commandOptions } = known.options ?? {};
+  if (keyPrefix !== undefined) return undefined;
+  const options = commandOptions?.timeout === undefined ? ({ timeout: undefined } as const) : undefined;
+  return {
+    evalSha: (sha, keys, args) => known.sendCommand(['EVALSHA', sha, String(keys.length), ...keys, ...args], options),
+    eval: (text, keys, args) => known.sendCommand(['EVAL', text, String(keys.length), ...keys, ...args], options),
+    setNew: (key, value, ttlMs) => known.sendCommand(['SET', key, value, 'PX', String(ttlMs), 'NX', 'GET'], options),
+    isReady: () => known.isReady,
+  };
+}
+
+// Every client has it; our types do not ask for it, because each declares it in another way.
+function hasSet<Client>(client: Client): client is Client & { set(...args: unknown[]): Promise<unknown> } {
+  return hasMethods(client, 'set');
 }
 
 function hasMethods(value: unknown, ...names: readonly string[]): value is object {

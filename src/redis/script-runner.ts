@@ -5,36 +5,64 @@ import { findLink, type RedisLink } from './redis-client.ts';
 /** A script with its name at the server, which is the digest of its text. */
 export class Script {
   readonly text: string;
-  #sha: Promise<string> | undefined;
+  /** There after `named`. */
+  sha = '';
+  #naming: Promise<void> | undefined;
 
   constructor(text: string) {
     this.text = text;
   }
 
-  sha(): Promise<string> {
-    return (this.#sha ??= sha1(this.text));
+  named(): Promise<void> {
+    return (this.#naming ??= sha1(this.text).then((sha) => void (this.sha = sha)));
   }
 }
 
 /** Runs a script in one round trip, or in two when the server has forgotten it. */
 export type RunScript = (script: Script, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
 
+/** Sets a key that is not there, in one round trip. Answers nothing, or the text that is there. */
+export type SetNew = (key: string, value: string, ttlMs: number) => Promise<string | undefined>;
+
 /**
- * Runs scripts through a client. Once a first answer has come, a client that has lost its connection rejects at once with
+ * Sends through a client. Once a first answer has come, a client that has lost its connection rejects at once with
  * `REDIS_NOT_CONNECTED`: it would keep the call to itself and send it whenever it can, long after anybody waits for it.
  */
-function scriptRunner(link: RedisLink): RunScript {
-  let wasReady = false;
-  return async (script, keys, args) => {
-    const sha = await script.sha();
-    if (wasReady && !link.isReady()) throw new HoldfastError('REDIS_NOT_CONNECTED', {});
-    const answer = await link.evalSha(sha, keys, args).catch((error: unknown) => {
+class Sender {
+  readonly #link: RedisLink;
+  readonly setNew: SetNew | undefined;
+  #wasReady = false;
+
+  constructor(link: RedisLink) {
+    this.#link = link;
+    const { setNew } = link;
+    this.setNew =
+      setNew &&
+      (async (key, value, ttlMs) => {
+        this.#mustBeReady();
+        const found = await setNew(key, value, ttlMs);
+        this.#wasReady = true;
+        return found === null ? undefined : String(found);
+      });
+  }
+
+  readonly run: RunScript = async (script, keys, args) => {
+    if (script.sha === '') await script.named();
+    this.#mustBeReady();
+    let answer: unknown;
+    try {
+      answer = await this.#link.evalSha(script.sha, keys, args);
+    } catch (error) {
       if (!isNoScript(error)) throw error;
-      return link.eval(script.text, keys, args);
-    });
-    wasReady = true;
+      answer = await this.#link.eval(script.text, keys, args);
+    }
+    this.#wasReady = true;
     return answer;
   };
+
+  #mustBeReady(): void {
+    if (this.#wasReady && !this.#link.isReady()) throw new HoldfastError('REDIS_NOT_CONNECTED', {});
+  }
 }
 
 /** A list as a script answers it, whatever a client makes of its numbers and texts. */
@@ -46,7 +74,7 @@ export function texts(answer: unknown): readonly string[] {
 export function openRunner(
   of: string,
   options: { readonly client: unknown; readonly prefix?: string | undefined },
-): { readonly run: RunScript; readonly prefix: string } {
+): { readonly run: RunScript; readonly setNew: SetNew | undefined; readonly prefix: string } {
   const check = new OptionCheck(of);
   if (!check.object('options', options, 'pass { client }')) check.done();
   check.known(options, ['client', 'prefix']);
@@ -56,7 +84,8 @@ export function openRunner(
   // A brace would end up in front of ours, and say to a cluster where the key lies.
   if (typeof prefix !== 'string' || /[{}]/.test(prefix)) check.refuse('prefix', prefix, 'pass a text without braces');
   check.done();
-  return { run: scriptRunner(link as RedisLink), prefix };
+  const { run, setNew } = new Sender(link as RedisLink);
+  return { run, setNew, prefix };
 }
 
 function isNoScript(error: unknown): boolean {

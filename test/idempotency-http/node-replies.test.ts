@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http';
+import { createServer, IncomingMessage, request, type RequestListener, type Server, ServerResponse } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { type AddressInfo, Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
@@ -224,4 +224,34 @@ test('a reply in pieces that is too large to be kept is sent to its last byte [X
   });
   expect((await (await post(url)).text()).slice(-10)).toBe('bbbthe end');
   expect((await post(url)).status).toBe(410);
+});
+
+test('Fastify: bytes that were sent without a type are sent again without one [S1.1]', async () => {
+  const app = fastify();
+  app.post('/', { preHandler: onFastify(guard(), { person: 'anyone' }) }, async (_request, reply) => {
+    reply.hijack();
+    reply.raw.end(Buffer.of(0, 255, 10));
+  });
+  onTestFinished(() => app.close());
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  for (const isAgain of ['false', 'true']) {
+    const response = await post(url);
+    expect([...new Uint8Array(await response.arrayBuffer())]).toEqual([0, 255, 10]);
+    expect([response.headers.get('content-type'), response.headers.get('content-length')]).toEqual([null, '3']);
+    expect(response.headers.get('idempotent-replayed')).toBe(isAgain);
+  }
+});
+
+test('Express: names of headers are sent again as the handler wrote them [S1.1]', async () => {
+  const url = await route(
+    (response) => void response.setHeader('X-Own-Name', ['a', 'b']).setHeader('ETag', '"1"').end('done'),
+  );
+  const named = async (): Promise<readonly string[]> => {
+    const sent = request(url, { method: 'POST', headers: { 'idempotency-key': 'names' } }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    response.resume();
+    return response.rawHeaders.filter((_, at) => at % 2 === 0).filter((name) => /own|etag/i.test(name));
+  };
+  expect(await named()).toEqual(['X-Own-Name', 'X-Own-Name', 'ETag']);
+  expect(await named()).toEqual(['X-Own-Name', 'X-Own-Name', 'ETag']);
 });

@@ -146,10 +146,13 @@ describe.each(REDIS_CLIENTS)('a server of Redis through %s', (_, open) => {
   }) => {
     const { store, send } = await openScene(redisServer.url, open);
     const [running, finished, released, next] = [newClaim(), newClaim(), newClaim(), newClaim()];
-    for (const claim of [running, finished, released]) await store.claim(claim);
-    await store.end(finished, FINISH);
+    const nobody = newClaim({ person: null });
+    for (const claim of [running, finished, released, nobody]) await store.claim(claim);
+    for (const claim of [finished, nobody]) await store.end(claim, FINISH);
     await send('CONFIG', 'SET', 'maxmemory', '100kb');
     expect(await wordOf(store.claim(next))).toBe('OOM');
+    expect(await wordOf(store.claim(newClaim({ person: null })))).toBe('OOM');
+    expect(await store.claim(rivalOf(nobody))).toMatchObject({ kind: 'finished' });
     expect(await wordOf(store.end(running, FINISH))).toBe('OOM');
     expect(await store.claim(rivalOf(finished))).toMatchObject({ kind: 'finished' });
     expect(await store.claim(rivalOf(running))).toMatchObject({ kind: 'running' });
@@ -165,14 +168,18 @@ describe.each(REDIS_CLIENTS)('a server of Redis through %s', (_, open) => {
     redisServer,
   }) => {
     const { server, store, send } = await openScene(redisServer.url, open);
-    const [finished, next] = [newClaim(), newClaim()];
-    await store.claim(finished);
-    await store.end(finished, FINISH);
+    const [finished, nobody, next] = [newClaim(), newClaim({ person: null }), newClaim()];
+    for (const claim of [finished, nobody]) {
+      await store.claim(claim);
+      await store.end(claim, FINISH);
+    }
     // Of a primary that is not there, as after a failover.
     await send('REPLICAOF', '127.0.0.1', String(server.port + 1));
     expect(await wordOf(store.claim(next))).toBe('READONLY');
     expect(await wordOf(store.end(next, FINISH))).toBe('READONLY');
     expect(await store.claim(rivalOf(finished))).toMatchObject({ kind: 'finished' });
+    expect(await wordOf(store.claim(newClaim({ person: null })))).toBe('READONLY');
+    expect(await store.claim(rivalOf(nobody))).toMatchObject({ kind: 'finished' });
     await send('REPLICAOF', 'NO', 'ONE');
     expect(await store.find(next.id)).toBeUndefined();
     expect(await store.claim(next)).toEqual({ kind: 'claimed', run: 1 });

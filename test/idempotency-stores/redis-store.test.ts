@@ -31,6 +31,79 @@ describe.each(REDIS_CLIENTS)('idempotency records in Redis, by %s', (_, open) =>
     expect(await traffic.taken()).toEqual(['evalsha']);
   });
 
+  onOwnServer('of nobody in particular are claimed by a plain command [S1.3]', async ({ redisServer }) => {
+    const { url } = await privateRedis(redisServer.url);
+    const store = redisIdempotency({ client: (await open(url)).client });
+    for (const person of [null, digest()]) {
+      const before = newClaim({ person });
+      await store.claim(before);
+      await store.end(before, FINISH);
+    }
+    const traffic = await watchTraffic(url);
+    const claim = newClaim({ person: null });
+    await store.claim(claim);
+    // Who runs, and for how long, only a script can tell.
+    expect(await store.claim(rivalOf(claim))).toMatchObject({ kind: 'running' });
+    await store.end(claim, FINISH);
+    expect(await traffic.taken()).toEqual(['set', 'set', 'evalsha', 'evalsha']);
+    expect(await store.claim(rivalOf(claim))).toMatchObject({ kind: 'finished' });
+    expect(await store.claim(rivalOf(claim, { fingerprint: digest() }))).toEqual({ kind: 'mismatch' });
+    expect(await traffic.taken()).toEqual(['set', 'set']);
+  });
+
+  onOwnServer('begin when they were claimed, however long the run took [S1.3]', async ({ redisServer }) => {
+    const { url } = await privateRedis(redisServer.url);
+    const { client, send } = await open(url);
+    const store = redisIdempotency({ client });
+    const claim = newClaim({ person: null });
+    await store.claim(claim);
+    const first = await store.find(claim.id);
+    const clock = async (): Promise<number> => Number(((await send('TIME')) as string[])[0]);
+    const claimedAt = await clock();
+    await expect.poll(clock).toBeGreaterThan(claimedAt);
+    await store.end({ ...claim, keepMs: 7_200_000 }, FINISH);
+    const { createdAt = 0, updatedAt = 0, expiresAt = 0 } = (await store.find(claim.id)) ?? {};
+    expect([createdAt, expiresAt - updatedAt]).toEqual([first?.createdAt, 7_200_000]);
+    expect(updatedAt).toBeGreaterThan(createdAt);
+  });
+
+  onOwnServer('that are not such as we write are refused, and left alone [S1.3]', async ({ redisServer }) => {
+    const { url } = await privateRedis(redisServer.url);
+    const { client, send } = await open(url);
+    const store = redisIdempotency({ client });
+    const texts = ['', 'x', '0p\na\nb\n1\n\n\nc\n1\n2\n3\n4\n', '1x\n\n\n\n\n\n\n\n\n\n\n', '1c\nowner\nfinger'];
+    for (const [claim, text] of texts.flatMap((one) =>
+      [null, digest()].map((who) => [newClaim({ person: who }), one] as const),
+    )) {
+      await store.claim(claim);
+      const [key = ''] = ((await send('KEYS', `*:${claim.id}`)) as string[]) ?? [];
+      await send('SET', key, text);
+      const steps = [store.claim(claim), store.renew(claim), store.end(claim, FINISH), store.find(claim.id)];
+      const settled = await Promise.allSettled(steps);
+      expect([text, settled.map(({ status }) => status)]).toEqual([text, steps.map(() => 'rejected')]);
+      expect(await send('GET', key)).toBe(text);
+    }
+  });
+
+  onOwnServer('of nobody are claimed by a script where the server is older [S1.3]', async ({ redisServer }) => {
+    const { url } = await privateRedis(redisServer.url);
+    const { client, send } = await open(url);
+    // As version 6 answers.
+    const refuse = async (): Promise<never> => Promise.reject(new Error('ERR syntax error'));
+    const { evalSha } = client as { evalSha?: unknown };
+    const older = evalSha
+      ? { evalSha: bound(client, 'evalSha'), eval: bound(client, 'eval'), set: refuse }
+      : { status: 'ready', evalsha: bound(client, 'evalsha'), eval: bound(client, 'eval'), set: refuse };
+    const store = redisIdempotency({ client: older as never });
+    const claim = newClaim({ person: null });
+    expect(await store.claim(claim)).toEqual({ kind: 'claimed', run: 1 });
+    expect(await store.claim(rivalOf(claim))).toMatchObject({ kind: 'running' });
+    expect(await store.end(claim, FINISH)).toBe('ended');
+    expect(await store.claim(rivalOf(claim))).toMatchObject({ kind: 'finished', reply: { head: '{"status":201}' } });
+    // Nothing that only version 7 has was used.
+    expect(String(await send('INFO', 'commandstats'))).not.toContain('cmdstat_pexpiretime');
+  });
+
   onOwnServer('leave nothing behind that outlives them [S1.3]', async ({ redisServer }) => {
     const { url } = await privateRedis(redisServer.url);
     const { client, send } = await open(url);
@@ -82,6 +155,10 @@ describe.each(REDIS_CLIENTS)('idempotency records in Redis, by %s', (_, open) =>
     },
   );
 });
+
+function bound(client: object, name: string): unknown {
+  return (Reflect.get(client, name) as () => unknown).bind(client);
+}
 
 onServer(
   'a client of ioredis that puts a prefix before keys can be used [S1.3]',

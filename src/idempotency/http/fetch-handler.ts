@@ -5,6 +5,7 @@ import { httpGate } from './http-gate.ts';
 import type { HttpRun, RouteRun } from './http-run.ts';
 import { MEBIBYTE, type RouteOptions } from './route-options.ts';
 import { unguardedRun } from './unguarded-run.ts';
+import { RunView } from '../run-view.ts';
 
 /** A handler of the Fetch standard that is told of its run. What the framework passes besides the request comes after. */
 export type FetchHandler<Req extends Request, Tx, Rest extends readonly unknown[]> = (
@@ -42,19 +43,12 @@ export function idempotent<Tx, Req extends Request = Request, Rest extends reado
 
 /** A run as handlers of the Fetch standard see it. */
 export function fetchRun<Tx>(run: HttpRun<Tx>): RouteRun<Tx, Response> {
-  return {
-    number: run.number,
-    // Made only if somebody looks at it.
-    get signal() {
-      return run.signal;
-    },
-    childKey: (step) => run.childKey(step),
-    commit: async (work) => {
-      const { send } = await run.commit(
-        async (tx) => captureResponse(await work(tx), run.maxReplyBytes),
-        async (captured) => captured,
-      );
-      return send;
-    },
+  const commit: RouteRun<Tx, Response>['commit'] = async (work) => {
+    const { send } = await run.commit(
+      async (tx) => captureResponse(await work(tx), run.maxReplyBytes),
+      async (captured) => captured,
+    );
+    return send;
   };
+  return new RunView(run, commit);
 }

@@ -36,7 +36,7 @@ export async function bytesFacts(bytes: Uint8Array<ArrayBuffer>, type: string): 
   if (bytes.length === 0) return { kind: 'none' };
   if (/^[^;]*[/+]json\b/i.test(type)) {
     try {
-      return { kind: 'parsed', value: JSON.parse(new TextDecoder().decode(bytes)) };
+      return { kind: 'parsed', value: parseExactly(new TextDecoder().decode(bytes)) };
     } catch {
       return { kind: 'bytes', bytes };
     }
@@ -51,6 +51,16 @@ export async function bytesFacts(bytes: Uint8Array<ArrayBuffer>, type: string): 
     }
   }
   return { kind: 'bytes', bytes };
+}
+
+/** Whole numbers that JavaScript would round stay as they were written: two of them may be two accounts. */
+function parseExactly(text: string): unknown {
+  if (!/\d{16}/.test(text)) return JSON.parse(text);
+  const exact = (_name: string, value: unknown, { source }: { readonly source?: string } = {}): unknown => {
+    const isRounded = typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? '');
+    return isRounded ? BigInt(source ?? '') : value;
+  };
+  return JSON.parse(text, exact);
 }
 
 async function formPart([name, value]: [string, FormDataEntryValue]): Promise<readonly string[]> {

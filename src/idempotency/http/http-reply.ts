@@ -41,10 +41,10 @@ const NOT_KEPT = new Set([
   'upgrade',
   'x-request-id',
 ]);
-const NOT_KEPT_PREFIXES = ['access-control-', 'idempotent-', 'proxy-', 'ratelimit', 'x-ratelimit-'];
+const NOT_KEPT_PREFIX = /^(?:access-control-|idempotent-|proxy-|ratelimit|x-ratelimit-)/;
 
 /** What is kept of a reply, without the headers that belong to one exchange only, unless the route asks for them. */
-export function keepReply(reply: CapturedReply, askedFor: ReadonlySet<string>): KeptReply {
+export function keepReply(reply: CapturedReply, askedFor: readonly string[] = []): KeptReply {
   const headers = reply.headers.filter(([name]) => isKept(name.toLowerCase(), askedFor));
   const { status, body } = reply;
   const isCut = body === 'too-large';
@@ -58,7 +58,6 @@ export function keptHttpReply(kept: KeptReply): HttpReply | undefined {
   return cut === true ? undefined : { status, headers, body: kept.body };
 }
 
-function isKept(name: string, askedFor: ReadonlySet<string>): boolean {
-  if (askedFor.has(name)) return true;
-  return !NOT_KEPT.has(name) && !NOT_KEPT_PREFIXES.some((prefix) => name.startsWith(prefix));
+function isKept(name: string, askedFor: readonly string[]): boolean {
+  return (!NOT_KEPT.has(name) && !NOT_KEPT_PREFIX.test(name)) || askedFor.some((asked) => asked.toLowerCase() === name);
 }

@@ -104,14 +104,13 @@ export class HttpRun<Tx> implements RunFacts {
   }
 
   #kept(reply: CapturedReply): RunEnd {
-    const askedFor = new Set((this.#options.keepHeaders ?? []).map((name) => name.toLowerCase()));
     const status = reply.status < 400 ? 'completed' : 'failed';
-    return { kind: 'finish', status, reply: keepReply(reply, askedFor) };
+    return { kind: 'finish', status, reply: keepReply(reply, this.#options.keepHeaders) };
   }
 
   #verdict(reply: CapturedReply): KeepVerdict {
     const { atomic, keep } = this.#options;
-    const verdict = keep?.(reply);
+    const verdict = keep?.(withPlainNames(reply));
     if (verdict !== undefined && !VERDICTS.has(verdict)) {
       const check = new OptionCheck('keep()');
       check.refuse('what it answered', verdict, "answer 'keep', 'release' or 'doubt'");
@@ -119,4 +118,9 @@ export class HttpRun<Tx> implements RunFacts {
     }
     return verdict ?? (atomic === true && reply.status >= 500 ? 'release' : 'keep');
   }
+}
+
+/** A route asks for headers by their names in lower case, however the handler wrote them. */
+function withPlainNames(reply: CapturedReply): CapturedReply {
+  return { ...reply, headers: reply.headers.map(([name, value]) => [name.toLowerCase(), value] as const) };
 }

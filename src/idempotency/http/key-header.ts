@@ -20,7 +20,7 @@ export function readKeyHeader(lines: readonly string[]): KeyHeader {
   if (lines.length > 1) return invalid('it was sent more than once');
   const text = lines[0]?.trim() ?? '';
   if (text === '') return lines.length === 0 ? { kind: 'missing' } : invalid('it is empty');
-  const key = QUOTED.exec(text)?.[1]?.replaceAll(/\\(["\\])/g, '$1') ?? (BARE.test(text) ? text : undefined);
+  const key = BARE.test(text) ? text : QUOTED.exec(text)?.[1]?.replaceAll(/\\(["\\])/g, '$1');
   if (key === undefined) return invalid('it is neither a quoted string nor a plain word of visible ASCII');
   if (key === '') return invalid('it is empty');
   if (key.length > MAX_KEY_LENGTH) return invalid(`it is longer than ${MAX_KEY_LENGTH} characters`);

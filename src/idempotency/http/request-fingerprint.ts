@@ -16,19 +16,26 @@ export function requestFingerprint(
 ): string | undefined {
   const content = contentOf(body, options.isSecret);
   if (content === undefined) return undefined;
-  const query = [...new URLSearchParams(facts.query)].toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   const headers = options.headers.map((name) => [name, ...facts.header(name)]);
-  const text = JSON.stringify([facts.method, facts.path, query, headers, content]);
-  return VERSION + sha256(text);
+  const [kind, text] = content;
+  // A JSON text has no line break: what is before the first one and what is after it can be told apart.
+  return (
+    VERSION + sha256(`${JSON.stringify([facts.method, facts.path, queryOf(facts.query), headers, kind])}\n${text}`)
+  );
+}
+
+function queryOf(query: string): readonly (readonly [string, string])[] {
+  if (query.length <= 1) return [];
+  return [...new URLSearchParams(query)].toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
 }
 
 function contentOf(
   body: Exclude<BodyFacts, { kind: 'too-large' }>,
   isSecret: ((name: string) => boolean) | undefined,
-): readonly string[] | undefined {
+): readonly [kind: string, text: string] | undefined {
   switch (body.kind) {
     case 'none':
-      return [];
+      return ['none', ''];
     case 'bytes':
       return ['bytes', sha256(body.bytes)];
     case 'parsed': {
