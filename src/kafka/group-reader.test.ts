@@ -105,7 +105,7 @@ async function readingOf(
     onLost = () => undefined,
   }: { commit: Commit; onBatch: ConsumeRequest['onBatch']; onLost?: ConsumeRequest['onLost'] },
 ): Promise<GroupReader> {
-  const request = { group: 'mail', types: ['order.placed'], isDead: false, onBatch, onLost };
+  const request = { group: 'mail', types: ['order.placed'], isDead: false, onBatch, onPlace: () => undefined, onLost };
   const options = { request, topics: ['order'], effects: systemEffects };
   const reader = new GroupReader(scripted(count, commit), scripted(count, commit), options);
   await reader.start();

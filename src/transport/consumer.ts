@@ -123,10 +123,7 @@ export class Consumer {
    * Copies of our own dead letters that somebody has put back where they came from: those are replayed, and stored by nobody again.
    * Gives the ids of all that are known.
    */
-  async #takeBack(
-    messages: readonly ForeignMessage[],
-    found: readonly InboundMessage[],
-  ): Promise<ReadonlySet<string>> {
+  async #takeBack(messages: readonly ForeignMessage[], found: readonly InboundMessage[]): Promise<ReadonlySet<string>> {
     const { isDead, service, takeBack } = this.#options;
     const cycles = new Map<string, number>();
     for (const { sourceId, headers } of found) {

@@ -85,7 +85,14 @@ async function publish(broker: Broker, count: number): Promise<void> {
 }
 
 async function consume(broker: Broker, { onBatch }: Pick<ConsumeRequest, 'onBatch'>): Promise<Consumption> {
-  const request = { group: GROUP, types: [TYPE], isDead: false, onBatch, onLost: () => undefined };
+  const request = {
+    group: GROUP,
+    types: [TYPE],
+    isDead: false,
+    onBatch,
+    onPlace: () => undefined,
+    onLost: () => undefined,
+  };
   const consumption = await broker.consume(request);
   onTestFinished(() => consumption.stop());
   return consumption;
