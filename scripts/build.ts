@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isMain } from './is-main.ts';
 import { ROOT, runTool, type ToolResult } from './run-tool.ts';
@@ -18,6 +18,8 @@ export async function build(): Promise<ToolResult> {
     if (!result.ok) return result;
     if (existsSync(DIST)) renameSync(DIST, old);
     renameSync(fresh, DIST);
+    // npm does this when it installs; here `npx holdfast` runs the file itself.
+    chmodSync(join(DIST, 'cli', 'main.js'), 0o755);
     mkdirSync(dirname(STAMP), { recursive: true });
     writeFileSync(STAMP, from);
     return result;

@@ -114,6 +114,7 @@ export interface KafkaConsumer extends KafkaClient {
 
 /** Ways to make clients. */
 export interface KafkaClients {
+  load(): Promise<unknown>;
   producer(): Promise<KafkaProducer>;
   consumer(groupId: string): Promise<KafkaConsumer>;
 }
@@ -132,6 +133,7 @@ export function kafkaClients(settings: object, given: KafkaLibrary | undefined):
   const library = async (): Promise<Made> => (given ?? (await import('@platformatic/kafka'))) as unknown as Made;
   const shared = { requestTimeout: REQUEST_MS, retries: RETRIES, retryDelay: RETRY_MS, ...settings };
   return {
+    load: library,
     producer: async () => {
       const { Producer } = await library();
       return new Producer({ ...shared, idempotent: true });

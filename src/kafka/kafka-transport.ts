@@ -84,6 +84,7 @@ interface Parts {
 class KafkaBroker implements Broker {
   readonly name: string;
   readonly keepsOrder = true;
+  readonly load: KafkaClients['load'];
   readonly decode: Decode | undefined;
   readonly #parts: Parts;
   #producer: Promise<KafkaProducer> | undefined;
@@ -94,6 +95,7 @@ class KafkaBroker implements Broker {
   constructor(parts: Parts) {
     this.name = parts.name;
     this.decode = parts.decode;
+    this.load = parts.clients.load;
     this.#parts = parts;
   }
 

@@ -41,6 +41,8 @@ export async function startService<Tx, SendTx>(
   const handlers = selectHandlers(new Map([...registry.all, ...ways.handlers]), options.handlers);
   if (handlers.size === 0) throw new HoldfastError('HANDLERS_MISSING', { service });
   if (!isRelayStore(store)) throw new HoldfastError('STORE_CANNOT_RUN', { service });
+  // Before there is a lease to keep: a library that is compiled stands in the way of everything else for seconds.
+  await ways.load();
   const session = await store.openRelay();
   opened.resolve(session);
   registry.seal();

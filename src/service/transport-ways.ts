@@ -39,6 +39,11 @@ export class TransportWays<Tx> {
     return new Map(this.#ways.flatMap(({ to, from }) => [to, from]).map(({ handler }) => [handler.name, handler]));
   }
 
+  /** Brings what the transports need. What is not to be had is told when it is used. */
+  async load(): Promise<void> {
+    await Promise.allSettled(this.#ways.map(({ transport }) => transport.load?.()));
+  }
+
   /** What messages for a handler are taken as. */
   readonly subscriptions = ({ name, takes }: HandlerDefinition<Tx>): readonly string[] => {
     for (const { to, from } of this.#ways) {

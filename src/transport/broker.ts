@@ -74,6 +74,8 @@ export interface Broker {
    * told, because the broker is away or the connection was lost: the same messages are then handed over again.
    */
   publish(messages: readonly OutboundMessage[]): Promise<readonly PublishResult[]>;
+  /** Brings the library that speaks to it, if that is not here yet: it stops the process for seconds, and is asked for before the work begins. */
+  load?(): Promise<unknown>;
   /** Resolves when it consumes. Rejects when it cannot: it is tried again after a while. */
   consume(request: ConsumeRequest): Promise<Consumption>;
   /** Cuts the connections it publishes by. May be called twice, and at any time: the next call makes new ones. */

@@ -36,6 +36,7 @@ export function transportOf(broker: Broker): Transport {
   check.done();
   return {
     name: broker.name,
+    load: async () => broker.load?.(),
     handlers: <Tx>(host: TransportHost) => ({
       to: { handler: publishing(broker, host), takenAs: publishedAs(host.service, broker.name) },
       from: {

@@ -41,6 +41,8 @@ export interface Transport {
   readonly name: string;
   /** `to-<name>` publishes; `from-<name>` keeps what came in and could not be read, and where it runs, messages are taken in. */
   handlers<Tx>(host: TransportHost): { readonly to: TransportHandler<Tx>; readonly from: TransportHandler<Tx> };
+  /** Does what takes long and may be done before the work begins. */
+  load?(): Promise<unknown>;
   /** Makes copies of dead letters where the broker's own tools look for them. Rejects when it cannot be told of which there is one. */
   copyDead(host: TransportHost, letters: readonly DeadLetter[]): Promise<Copied>;
   /** Begins to take in messages of the types of the host; `isDead`: those that the broker keeps as dead letters. */

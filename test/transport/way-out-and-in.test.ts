@@ -33,6 +33,17 @@ describe('a message that goes through a broker', () => {
     expect(broker.published('order')).toHaveLength(3);
   });
 
+  test('finds what its broker needs brought before there is a lease to keep', async ({ postgres }) => {
+    const here = await testService(postgres);
+    const said: string[] = [];
+    const broker = Object.assign(localBroker(), { load: async () => void said.push('loaded') });
+    const orders = here.another({ transport: transportOf(broker) });
+    orders.on(placed, 'book', () => undefined);
+    await here.start({ of: orders, observers: [({ kind }) => void said.push(kind)] });
+    await expect.poll(() => said).toContain('units-acquired');
+    expect(said[0]).toBe('loaded');
+  });
+
   test('and is published twice has one effect: it is told by its id, not by where it is found [S1.6]', async ({
     postgres,
   }) => {
