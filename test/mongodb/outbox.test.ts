@@ -1,3 +1,4 @@
+import type { ClientSession } from 'mongodb';
 import { describe, expect, onTestFinished } from 'vitest';
 import { outgoing } from '../../src/index.ts';
 import { mongoOutbox, type MongoOutbox } from '../../src/mongodb/index.ts';
@@ -25,7 +26,7 @@ function stage(server: TestServer) {
   return { db, service, outbox, broker, start, rows };
 }
 
-const send = (outbox: MongoOutbox, orderId: string, n: number) =>
+const send = (outbox: MongoOutbox<ClientSession>, orderId: string, n: number) =>
   outbox.transaction((session) => outbox.send(session, orderPlaced, { orderId, n }));
 
 describe('an outbox in MongoDB', () => {
