@@ -153,7 +153,9 @@ describe('an inbox in MongoDB', () => {
     await expect.poll(async () => [await hurry(), await made()]).toEqual([[], ['a1']]);
   });
 
-  test('of two processes that handle the same message at once, one keeps its effect [S1.6]', async ({ mongodb }) => {
+  test('of two inboxes of a service that handle the same message at once, one keeps its effect [S1.6]', async ({
+    mongodb,
+  }) => {
     const both = Promise.withResolvers<void>();
     let calls = 0;
     const { db, broker, open, start, made, service } = stage(mongodb, async () => {
