@@ -5,38 +5,12 @@ import { describeIssue } from '../outbox/payload.ts';
 import type { HandlerContext, HandlerDefinition } from '../relay/handler.ts';
 import { consumer } from '../retry/policies.ts';
 import type { HandledMessage } from './handle-round.ts';
-
-/** What is known about a message that is handled. */
-export type MongoHandlerContext = Pick<
-  HandlerContext<ClientSession>,
-  | 'id'
-  | 'type'
-  | 'key'
-  | 'attempt'
-  | 'maxAttempts'
-  | 'replays'
-  | 'signal'
-  | 'source'
-  | 'headers'
-  | 'correlationId'
-  | 'causationId'
-  | 'traceparent'
-  | 'createdAt'
-> & {
-  /** Where it was found first: `kafka:topic@partition@offset`, `amqp:exchange@routingKey@id`. */
-  readonly sourceId: string;
-};
-
-/**
- * Handles a message. What it writes with `session` is kept together with the fact that the message was processed, or not at all.
- * It may be run again when the server asks for it.
- */
-export type MongoHandle<Payload> = (payload: Payload, session: ClientSession, ctx: MongoHandlerContext) => unknown;
+import type { MongoHandle, MongoHandlerContext } from './mongo-handle.ts';
 
 /** A kind of message and who handles it. */
 export interface InboxTake {
   readonly event: HandledEvent<unknown>;
-  readonly handle: MongoHandle<unknown>;
+  readonly handle: MongoHandle<unknown, ClientSession>;
 }
 
 /** Calls the handler of a message's type; of one that could not be read, that of its transport, which tries once more. */

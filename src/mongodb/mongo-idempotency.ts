@@ -5,14 +5,15 @@ import { OptionCheck } from '../kernel/check-options.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import { systemEffects } from '../system/effects.ts';
 import { before, checkCollection, checkDb, ownCollection } from './collections.ts';
+import type { MongoDatabase } from './mongo-database.ts';
 import { type RecordDocument, SEEN, type SeenRecord, storedOf } from './record-document.ts';
 import { claimPipeline, endPipeline, ERASE, ofPerson, renewable, renewPipeline } from './record-pipelines.ts';
 import { CommitUnknown, inTransaction, transactionsOf } from './transaction.ts';
 
 /** What `mongoIdempotency` takes. */
-export interface MongoIdempotencyOptions {
+export interface MongoIdempotencyOptions<Session> {
   /** A database of the driver; what it is reached by stays the application's. */
-  readonly db: Db;
+  readonly db: MongoDatabase<Session>;
   /** Where the records are. Default `idempotency_keys`. Its indexes are made before the first step. */
   readonly collection?: string | undefined;
 }
@@ -22,10 +23,11 @@ export interface MongoIdempotencyOptions {
  * has on disk when it is answered. The server removes what has expired. Where it is a replica set, runs can be ended in the same
  * transaction as the application's data; on a single server `commit` and `transaction` throw `MONGODB_TRANSACTIONS_MISSING`.
  */
-export function mongoIdempotency(options: MongoIdempotencyOptions): AtomicIdempotencyStore<ClientSession> {
+export function mongoIdempotency<Session>(options: MongoIdempotencyOptions<Session>): AtomicIdempotencyStore<Session> {
   const check = new OptionCheck('mongoIdempotency()');
   if (!check.object('options', options, 'pass { db }')) check.done();
-  const { db, collection = 'idempotency_keys' } = options;
+  const { collection = 'idempotency_keys' } = options;
+  const db = options.db as unknown as Db;
   check.known(options, ['db', 'collection']);
   checkDb(check, db);
   checkCollection(check, 'collection', collection);
@@ -33,7 +35,7 @@ export function mongoIdempotency(options: MongoIdempotencyOptions): AtomicIdempo
   const records = ownCollection<RecordDocument>(db, collection);
   const ready = before(() => makeIndexes(records));
   const canCommit = transactionsOf(db, 'mongoIdempotency()');
-  return {
+  const store: AtomicIdempotencyStore<ClientSession> = {
     async claim(claim) {
       await ready();
       const { record, now } = await step(records, claim.id, claimPipeline(claim), { upsert: true });
@@ -75,6 +77,8 @@ export function mongoIdempotency(options: MongoIdempotencyOptions): AtomicIdempo
       return inTransaction(db.client, work);
     },
   };
+  // The sessions are those of the client that was handed in.
+  return store as unknown as AtomicIdempotencyStore<Session>;
 }
 
 /** Ends a transaction whose run is no longer its owner's. Never leaves this file. */

@@ -9,30 +9,26 @@ import { newId } from '../system/new-id.ts';
 import { systemEffects } from '../system/effects.ts';
 import { KEPT_TYPES } from '../transport/kept-message.ts';
 import { before, checkCollection, checkDb, checkService } from './collections.ts';
-import { type DeadMessages, deadMessages } from './dead-letters.ts';
+import { deadMessages } from './dead-letters.ts';
+import type { DeadMessages } from './dead-messages.ts';
 import { Handling } from './handle-round.ts';
-import { handleBy, type InboxTake, type MongoHandle } from './inbox-handler.ts';
+import { handleBy, type InboxTake } from './inbox-handler.ts';
 import { Lines } from './lines.ts';
+import type { MongoDatabase } from './mongo-database.ts';
+import type { MongoHandle } from './mongo-handle.ts';
 import { mirrorDead } from './mirror-dead.ts';
 import { receiveInto } from './receive.ts';
 import type { InboxRow } from './row.ts';
 import { Rows } from './rows.ts';
-import {
-  checkStart,
-  hostOf,
-  leasedWorker,
-  type MongoStartOptions,
-  type Running,
-  runningUntil,
-  type StartParts,
-} from './running.ts';
+import { hostOf, leasedWorker, runningUntil } from './running.ts';
+import { checkStart, type MongoStartOptions, type Running, type StartParts } from './start-options.ts';
 import { transactionsOf } from './transaction.ts';
 import { Wakeup } from './wakeup.ts';
 
 /** What `mongoInbox` takes. */
-export interface MongoInboxOptions {
+export interface MongoInboxOptions<Session> {
   /** A database of the driver, on a replica set. */
-  readonly db: Db;
+  readonly db: MongoDatabase<Session>;
   /** The name of this service: each service has its own copy of what a broker has. */
   readonly service: string;
   /** Where messages are kept. Default `inbox_messages`. */
@@ -46,9 +42,9 @@ export interface MongoInboxOptions {
 }
 
 /** The inbox of one service. */
-export interface MongoInbox {
+export interface MongoInbox<Session> {
   /** Registers the handler of a kind of message; before `start`. */
-  on<Payload>(event: HandledEvent<Payload>, handle: MongoHandle<Payload>): void;
+  on<Payload>(event: HandledEvent<Payload>, handle: MongoHandle<Payload, Session>): void;
   /** Makes collections and indexes. `start` does so too; a deployment may do it earlier. */
   prepare(): Promise<void>;
   /** Takes messages from a broker and handles them. All processes of a service take them in; one at a time handles them. */
@@ -62,15 +58,15 @@ const WEEK_MS = 7 * 86_400_000;
  * An inbox in MongoDB: what a broker has is stored, then acknowledged, then handled, each message with one effect however often it
  * arrives; of a key one after the other. What fails is tried seven times, then it is dead.
  */
-export function mongoInbox(options: MongoInboxOptions): MongoInbox {
+export function mongoInbox<Session>(options: MongoInboxOptions<Session>): MongoInbox<Session> {
   const {
-    db,
     service,
     collection = 'inbox_messages',
     keepMs = WEEK_MS,
     concurrency = 16,
     timeoutMs = 30_000,
   } = checked(options);
+  const db = options.db as unknown as Db;
   const takes = new Map<string, InboxTake>();
   const rows = new Rows<InboxRow>({
     db,
@@ -97,7 +93,7 @@ export function mongoInbox(options: MongoInboxOptions): MongoInbox {
         check.refuseName('event', event.type, 'register one handler for a type');
         check.done();
       }
-      takes.set(event.type, { event, handle: handle as MongoHandle<unknown> });
+      takes.set(event.type, { event, handle: handle as InboxTake['handle'] });
     },
     prepare,
     dead: deadMessages(rows),
@@ -150,7 +146,7 @@ const RULES = {
   takes: new Map<never, never>(),
 } as const;
 
-function checked(options: MongoInboxOptions): MongoInboxOptions {
+function checked<Session>(options: MongoInboxOptions<Session>): MongoInboxOptions<Session> {
   const check = new OptionCheck('mongoInbox()');
   if (!check.object('options', options, 'pass { db, service }')) check.done();
   const { db, service, collection, keepMs = WEEK_MS, concurrency = 16, timeoutMs = 30_000 } = options;

@@ -6,18 +6,21 @@ import { createSending, type Sending } from '../outbox/sending.ts';
 import { newId } from '../system/new-id.ts';
 import { systemEffects } from '../system/effects.ts';
 import { before, checkCollection, checkDb, checkService } from './collections.ts';
-import { type DeadMessages, deadMessages } from './dead-letters.ts';
+import { deadMessages } from './dead-letters.ts';
+import type { DeadMessages } from './dead-messages.ts';
 import { Lines } from './lines.ts';
+import type { MongoDatabase } from './mongo-database.ts';
 import { publishRound } from './publish-round.ts';
 import { type OutboxRow, rowOf } from './row.ts';
 import { Rows } from './rows.ts';
-import { checkStart, hostOf, leasedWorker, type MongoStartOptions, type Running, runningUntil } from './running.ts';
+import { hostOf, leasedWorker, runningUntil } from './running.ts';
+import { checkStart, type MongoStartOptions, type Running } from './start-options.ts';
 import { inTransaction, transactionsOf } from './transaction.ts';
 
 /** What `mongoOutbox` takes. */
-export interface MongoOutboxOptions {
+export interface MongoOutboxOptions<Session> {
   /** A database of the driver, on a replica set. */
-  readonly db: Db;
+  readonly db: MongoDatabase<Session>;
   /** The name of this service: the `source` of what it sends. */
   readonly service: string;
   /** Where messages are kept. Default `outbox_events`. */
@@ -27,11 +30,11 @@ export interface MongoOutboxOptions {
 }
 
 /** The outbox of one service. */
-export interface MongoOutbox extends Sending<ClientSession> {
+export interface MongoOutbox<Session> extends Sending<Session> {
   /** Makes collections and indexes. Done before the first send as well; a deployment may do it earlier. */
   prepare(): Promise<void>;
   /** Runs work in a transaction, again where the server asks for it, and commits it. Hand its session to `send`. */
-  transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T>;
+  transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /** Publishes what was sent, also before. One process of a service does so at a time; the others stand by. */
   start(options: MongoStartOptions): Promise<Running>;
   readonly dead: DeadMessages;
@@ -43,8 +46,9 @@ const WEEK_MS = 7 * 86_400_000;
  * A transactional outbox in MongoDB: messages are written in the caller's session, leave with its commit or not at all, and are
  * published through a broker: each at least once, those of a key in the order of their commits.
  */
-export function mongoOutbox(options: MongoOutboxOptions): MongoOutbox {
-  const { db, service, collection = 'outbox_events', keepMs = WEEK_MS } = checked(options);
+export function mongoOutbox<Session>(options: MongoOutboxOptions<Session>): MongoOutbox<Session> {
+  const { service, collection = 'outbox_events', keepMs = WEEK_MS } = checked(options);
+  const db = options.db as unknown as Db;
   const effects = systemEffects;
   const rows = new Rows<OutboxRow>({
     db,
@@ -68,7 +72,7 @@ export function mongoOutbox(options: MongoOutboxOptions): MongoOutbox {
     await hasTransactions();
     await Promise.all([rows.prepare(), lines.prepare()]);
   });
-  return {
+  const outbox: MongoOutbox<ClientSession> = {
     ...createSending<ClientSession>(
       { service, generation: undefined },
       {
@@ -98,9 +102,11 @@ export function mongoOutbox(options: MongoOutboxOptions): MongoOutbox {
       });
     },
   };
+  // The sessions are those of the client that was handed in.
+  return outbox as unknown as MongoOutbox<Session>;
 }
 
-function checked(options: MongoOutboxOptions): MongoOutboxOptions {
+function checked<Session>(options: MongoOutboxOptions<Session>): MongoOutboxOptions<Session> {
   const check = new OptionCheck('mongoOutbox()');
   if (!check.object('options', options, 'pass { db, service }')) check.done();
   check.known(options, ['db', 'service', 'collection', 'keepMs']);

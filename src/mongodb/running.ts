@@ -1,57 +1,12 @@
 import type { Db } from 'mongodb';
-import { OptionCheck } from '../kernel/check-options.ts';
-import { type RelayObserver, tellAll } from '../relay/relay-event.ts';
 import { systemEffects } from '../system/effects.ts';
-import type { Transport, TransportHost } from '../transport/transport.ts';
+import type { TransportHost } from '../transport/transport.ts';
 import { Lease } from './lease.ts';
 import type { Row } from './row.ts';
 import type { Rows } from './rows.ts';
+import type { Running, StartParts } from './start-options.ts';
 import { Wakeup } from './wakeup.ts';
 import { Worker, type WorkerParts } from './worker.ts';
-
-/** What the `start` of an outbox or an inbox takes. Only the transport must be there. */
-export interface MongoStartOptions {
-  /** `redisStreams()`, `rabbitmq()`, `kafka()`, or `transportOf()` with a broker of your own. */
-  readonly transport: Transport;
-  /** Are told what happens: logs, metrics and alerts of `holdfast/telemetry`. */
-  readonly observers?: readonly RelayObserver[] | undefined;
-  /** How long a process that is not heard of keeps the work, in milliseconds: another goes on after that. Default 10,000. */
-  readonly leaseMs?: number | undefined;
-  /** How often it looks for messages when no change stream wakes it, in milliseconds. Default 1,000. */
-  readonly pollMs?: number | undefined;
-}
-
-/** Something that runs. */
-export interface Running {
-  /** Begins nothing more and resolves when all that was begun has ended. May be called twice. */
-  stop(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
-/** `MongoStartOptions` with nothing left open. */
-export interface StartParts {
-  readonly transport: Transport;
-  readonly tell: RelayObserver;
-  readonly leaseMs: number;
-  readonly pollMs: number;
-}
-
-/** Throws `INVALID_OPTIONS` with all that is wrong. */
-export function checkStart(of: string, options: MongoStartOptions): StartParts {
-  const check = new OptionCheck(of);
-  if (!check.object('options', options, 'pass { transport }')) check.done();
-  const { transport, observers = [], leaseMs = 10_000, pollMs = 1_000 } = options;
-  check.known(options, ['transport', 'observers', 'leaseMs', 'pollMs']);
-  if (typeof transport?.handlers !== 'function' || typeof transport.receive !== 'function')
-    check.refuse('transport', transport, 'pass a transport, for example redisStreams({ client })');
-  if (!Array.isArray(observers) || !observers.every((observer) => typeof observer === 'function'))
-    check.refuse('observers', observers, 'pass a list of functions');
-  const ms = 'write whole milliseconds';
-  check.number('leaseMs', leaseMs, { min: 200, max: 3_600_000, integer: true, write: `${ms} from 200` });
-  check.number('pollMs', pollMs, { min: 5, max: 60_000, integer: true, write: `${ms} from 5 to 60000` });
-  check.done();
-  return { transport, tell: tellAll(observers), leaseMs, pollMs };
-}
 
 /** Nobody but this process says what the service takes, and a dead letter that comes back is a message like others. */
 const none = (): Promise<readonly string[]> => Promise.resolve([]);

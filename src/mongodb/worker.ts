@@ -69,10 +69,15 @@ export class Worker {
 
   /** Works until it is to stop, or the lease is lost. Rejects when the database does not answer as it should. */
   async #hold(lease: HeldLease, onRound: () => void): Promise<void> {
-    const { round, wakeup, pollMs, settled } = this.#parts;
+    const { round, wakeup, pollMs, settled, tell } = this.#parts;
     const over = new AbortController();
     const end = (): void => over.abort();
-    const links = [linkAbort(this.#stopped.signal, end), linkAbort(lease.signal, end)];
+    const lose = (): void => {
+      end();
+      tell({ kind: 'units-lost', units: [0], why: 'refused' });
+    };
+    const links = [linkAbort(this.#stopped.signal, end), linkAbort(lease.signal, lose)];
+    tell({ kind: 'units-acquired', units: [0], orphaned: 0 });
     if (this.#stopped.signal.aborted || lease.signal.aborted) end();
     try {
       while (!over.signal.aborted) {

@@ -1,3 +1,4 @@
+import type { ClientSession } from 'mongodb';
 import { describe, expect, onTestFinished } from 'vitest';
 import { mongoInbox, type MongoHandle, mongoOutbox } from '../../src/mongodb/index.ts';
 import { type LocalBroker, localBroker } from '../../src/testing/index.ts';
@@ -13,11 +14,12 @@ interface Order {
   readonly n: number;
 }
 
-function stage(server: TestServer, handle?: MongoHandle<Order>, about: { timeoutMs?: number } = {}) {
+function stage(server: TestServer, handle?: MongoHandle<Order, ClientSession>, about: { timeoutMs?: number } = {}) {
   const { db, service } = openDb(server);
   const broker = localBroker();
   const effects = db.collection<{ orderId: string; n: number }>(`effects_${service}`);
-  const keep: MongoHandle<Order> = async (order, session) => void (await effects.insertOne({ ...order }, { session }));
+  const keep: MongoHandle<Order, ClientSession> = async (order, session) =>
+    void (await effects.insertOne({ ...order }, { session }));
   const open = () => {
     const inbox = mongoInbox({ db, service, ...about });
     inbox.on(orderPlaced, async (order, session, ctx) => {
@@ -151,7 +153,9 @@ describe('an inbox in MongoDB', () => {
     await expect.poll(async () => [await hurry(), await made()]).toEqual([[], ['a1']]);
   });
 
-  test('of two processes that handle the same message at once, one keeps its effect [S1.6]', async ({ mongodb }) => {
+  test('of two inboxes of a service that handle the same message at once, one keeps its effect [S1.6]', async ({
+    mongodb,
+  }) => {
     const both = Promise.withResolvers<void>();
     let calls = 0;
     const { db, broker, open, start, made, service } = stage(mongodb, async () => {
