@@ -8,7 +8,7 @@ import { HoldfastError } from '../kernel/error.ts';
 function receiveStatement(schema: string, channel: string): string {
   // Sorted, so that two consumers of the same messages wait for each other and do not deadlock. That wait is what keeps the order
   // when a message is received by two at once: whoever comes second stores what follows only after the first has committed.
-  // The messages are taken out of their text once, for both inserts: doing it twice was a third of what they cost the server.
+  // The messages are taken out of their text once, for both inserts: a second time was a seventh of what it cost the server.
   return `with m as materialized (select * from ${MESSAGE_INPUT}),
     seen as (
       insert into ${schema}.inbox (taken_as, id, source_id, expires_at)
