@@ -93,8 +93,12 @@ export function idempotency<Tx>(options: IdempotencyOptions): Idempotency<Tx> {
   const entrance = new Entrance(service, calls);
   const own: Idempotency<Tx> = {
     canCommit: calls.atomic !== undefined,
-    enter: async (request) => {
-      checkEntryRequest(request);
+    enter: (request) => {
+      try {
+        checkEntryRequest(request);
+      } catch (error) {
+        return Promise.reject(error);
+      }
       return entrance.enter({
         domain: request.domain,
         key: request.key,

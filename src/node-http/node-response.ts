@@ -21,3 +21,18 @@ export interface NodeResponse {
   /** There in HTTP/2 too, but its types do not know it. */
   flushHeaders?(): void;
 }
+
+/** Functions of a response, to be called for it. */
+export interface ResponseFunctions {
+  readonly emit: (this: NodeResponse, event: string, ...args: unknown[]) => boolean;
+  readonly writeHead: (this: NodeResponse, status: number, ...rest: unknown[]) => unknown;
+  readonly write: (this: NodeResponse, chunk: unknown, ...rest: unknown[]) => boolean;
+  readonly end: (this: NodeResponse, ...args: unknown[]) => unknown;
+  readonly flushHeaders: ((this: NodeResponse) => void) | undefined;
+}
+
+/** Those it has now. */
+export function functionsOf(res: NodeResponse): ResponseFunctions {
+  const now = res as unknown as ResponseFunctions;
+  return { emit: now.emit, writeHead: now.writeHead, write: now.write, end: now.end, flushHeaders: now.flushHeaders };
+}

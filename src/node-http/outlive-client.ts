@@ -1,4 +1,4 @@
-import type { NodeResponse } from './node-response.ts';
+import type { NodeResponse, ResponseFunctions } from './node-response.ts';
 
 /**
  * Lets a response outlive its client. Streams that are piped into a response stop for ever when it closes, and a handler that waits
@@ -7,15 +7,15 @@ import type { NodeResponse } from './node-response.ts';
  */
 export class Client {
   readonly #res: NodeResponse;
-  /** As it was before. */
-  readonly #emit: NodeResponse['emit'];
+  /** As it was. */
+  readonly #emit: ResponseFunctions['emit'];
   readonly #onGone: () => void;
   #isGone = false;
   #isLetGo = false;
 
-  constructor(res: NodeResponse, onGone: () => void) {
+  constructor(res: NodeResponse, emit: ResponseFunctions['emit'], onGone: () => void) {
     this.#res = res;
-    this.#emit = res.emit;
+    this.#emit = emit;
     this.#onGone = onGone;
   }
 

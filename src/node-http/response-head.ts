@@ -73,7 +73,10 @@ export function headerValues(
   const names = new Set(lines.map(([name]) => name));
   if (names.size === lines.length) return lines;
   const byName = Map.groupBy(lines, ([name]) => name);
-  return Array.from(byName, ([name, same]) => [name, same.map(([, value]) => value)] as const);
+  return Array.from(byName, ([name, same]) => {
+    const values = same.map(([, value]) => value);
+    return [name, values.length === 1 ? (values[0] ?? '') : values] as const;
+  });
 }
 
 /** Does what `writeHead` was told, without sending: all ways to pass headers end in the same place. */

@@ -12,7 +12,7 @@ interface Noted {
 
 /** Notes the run that a request belongs to, and whether it is guarded. */
 export function setRun<Tx>(request: object, run: RouteRun<Tx, void>, isReal: boolean): void {
-  const noted: Noted = { run: run as RouteRun<unknown, void>, isReal };
+  const noted: Noted = { run, isReal };
   Object.defineProperty(request, RUN, { value: noted, configurable: true });
 }
 

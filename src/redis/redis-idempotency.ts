@@ -3,7 +3,7 @@ import { RecordKeys, TAGS } from './record-keys.ts';
 import { CLAIM, END, ERASE, FIND, LIST, RENEW } from './record-scripts.ts';
 import type { RedisClient } from './redis-client.ts';
 import { claimHead, claimTimes, claimTtlMs, finishedRecord, line, replyLines, shownRecord } from './record-text.ts';
-import { openRunner, type RunScript, type SetNew, texts } from './script-runner.ts';
+import { openRunner, type RunScript, type SetNew, textOf, texts } from './script-runner.ts';
 
 /** What the functions for Redis take. */
 export interface RedisOptions {
@@ -41,7 +41,7 @@ export function redisIdempotency(options: RedisOptions): IdempotencyStore {
     },
     async find(id) {
       const found = await run(FIND, [keys.record(id)], []);
-      return found === null ? undefined : shownRecord(id, String(found));
+      return found === null ? undefined : shownRecord(id, textOf(found as string));
     },
     erase: (person) => erasePerson(run, keys, person),
     // Redis removes what has expired by itself.
@@ -112,9 +112,9 @@ function endTexts(end: RunEnd): readonly [what: string, reply: string] {
 function claimAnswer(claim: Claim, answer: unknown): ClaimAnswer {
   if (!Array.isArray(answer)) {
     // A client may give numbers as texts.
-    const text = String(answer);
-    if (text === '1') return { kind: 'claimed', run: 1 };
-    const finished = finishedAnswer(claim, text);
+    const told = textOf(answer as string | number);
+    if (told === '1') return { kind: 'claimed', run: 1 };
+    const finished = finishedAnswer(claim, told);
     if (finished) return finished;
   }
   const [kind, first = ''] = texts(answer);

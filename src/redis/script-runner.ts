@@ -21,7 +21,7 @@ export class Script {
 /** Runs a script in one round trip, or in two when the server has forgotten it. */
 export type RunScript = (script: Script, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
 
-/** Sets a key that is not there, in one round trip. Answers nothing, or the text that is there. */
+/** Sets a key that is not there, in one round trip. Answers nothing, or the text that is there. Throws, or rejects. */
 export type SetNew = (key: string, value: string, ttlMs: number) => Promise<string | undefined>;
 
 /**
@@ -38,13 +38,16 @@ class Sender {
     const { setNew } = link;
     this.setNew =
       setNew &&
-      (async (key, value, ttlMs) => {
+      ((key, value, ttlMs) => {
         this.#mustBeReady();
-        const found = await setNew(key, value, ttlMs);
-        this.#wasReady = true;
-        return found === null ? undefined : String(found);
+        return setNew(key, value, ttlMs).then(this.#found);
       });
   }
+
+  readonly #found = (found: unknown): string | undefined => {
+    this.#wasReady = true;
+    return found === null ? undefined : textOf(found as string);
+  };
 
   readonly run: RunScript = async (script, keys, args) => {
     if (script.sha === '') await script.named();
@@ -63,6 +66,11 @@ class Sender {
   #mustBeReady(): void {
     if (this.#wasReady && !this.#link.isReady()) throw new HoldfastError('REDIS_NOT_CONNECTED', {});
   }
+}
+
+/** One text or number as a script answers it, whatever a client makes of it: it may be bytes. */
+export function textOf(answer: string | number | Uint8Array): string {
+  return String(answer);
 }
 
 /** A list as a script answers it, whatever a client makes of its numbers and texts. */

@@ -55,12 +55,12 @@ export async function bytesFacts(bytes: Uint8Array<ArrayBuffer>, type: string): 
 
 /** Whole numbers that JavaScript would round stay as they were written: two of them may be two accounts. */
 function parseExactly(text: string): unknown {
-  if (!/\d{16}/.test(text)) return JSON.parse(text);
-  const exact = (_name: string, value: unknown, { source }: { readonly source?: string } = {}): unknown => {
-    const isRounded = typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? '');
-    return isRounded ? BigInt(source ?? '') : value;
-  };
-  return JSON.parse(text, exact);
+  return /\d{16}/.test(text) ? JSON.parse(text, exactNumber) : JSON.parse(text);
+}
+
+function exactNumber(_name: string, value: unknown, { source }: { readonly source?: string } = {}): unknown {
+  const isRounded = typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? '');
+  return isRounded ? BigInt(source ?? '') : value;
 }
 
 async function formPart([name, value]: [string, FormDataEntryValue]): Promise<readonly string[]> {

@@ -38,6 +38,7 @@ export function httpGate<Request, Tx>(
   options: RouteOptions<Request>,
 ): HttpGate<Request, Tx> {
   checkRouteOptions(of, idempotency, options);
+  const names = (options.headers ?? []).map((name) => name.toLowerCase());
   return {
     options,
     enter: async (request, facts, signal) => {
@@ -53,47 +54,46 @@ export function httpGate<Request, Tx>(
           options.keyFormat === 'uuid-v4' ? 'a random UUID (version 4)' : 'in the form this route asks for';
         return answer(problemReply('key-invalid', { detail: `The key must be ${wanted}.` }));
       }
-      const found = await entryRequest(request, facts, key.key, options, signal);
-      if ('problem' in found) return answer(problemReply(found.problem));
-      return admit(idempotency, found.entry, request, options);
+      const { compare, person } = options;
+      // What is there already is not waited for.
+      const read = compare === undefined ? facts.body() : parsed(compare(request));
+      const body = read instanceof Promise ? await read : read;
+      if (body.kind === 'too-large') return answer(problemReply('body-too-large'));
+      const fingerprint = requestFingerprint(facts, body, names, options.isSecret);
+      if (fingerprint === undefined) return answer(problemReply('body-unreadable'));
+      const who = person === 'anyone' ? null : await person(request);
+      // Somebody who has not signed in must not become a person that everybody shares. Callers without types may answer nothing.
+      if (who === '' || who === undefined) return answer(problemReply('person-unknown'));
+      return admit(idempotency, entryRequest(facts, key.key, who, fingerprint, options, signal), request, options);
     },
   };
 }
 
-async function entryRequest<Request>(
-  request: Request,
+async function parsed(value: unknown): Promise<BodyFacts> {
+  return { kind: 'parsed', value: await value };
+}
+
+function entryRequest(
   facts: RequestFacts,
   key: string,
-  options: RouteOptions<Request>,
+  person: string | null,
+  fingerprint: string,
+  options: RouteOptions<never>,
   signal: AbortSignal | undefined,
-): Promise<
-  { readonly entry: EntryOptions } | { readonly problem: 'body-too-large' | 'body-unreadable' | 'person-unknown' }
-> {
-  const { person, compare, domain, headers = [], isSecret, waitMs, leaseMs, keepMs, maxRunMs, whenStoreDown } = options;
-  const body: BodyFacts =
-    compare === undefined ? await facts.body() : { kind: 'parsed', value: await compare(request) };
-  if (body.kind === 'too-large') return { problem: 'body-too-large' };
-  const names = headers.map((name) => name.toLowerCase());
-  const fingerprint = requestFingerprint(facts, body, { headers: names, isSecret });
-  if (fingerprint === undefined) return { problem: 'body-unreadable' };
-  const who = person === 'anyone' ? null : await person(request);
-  // Somebody who has not signed in must not become a person that everybody shares. Callers without types may answer nothing.
-  if (who === '' || who === undefined) return { problem: 'person-unknown' };
-  const unknown = (options.unknown ?? (options.atomic === true ? 'rerun' : 'refuse')) === 'refuse' ? 'tell' : 'take';
+): EntryOptions {
+  const { domain, waitMs, leaseMs, keepMs, maxRunMs, whenStoreDown } = options;
   return {
-    entry: {
-      domain: domain ?? domainOf(facts),
-      key,
-      person: who,
-      fingerprint,
-      unknown,
-      signal,
-      waitMs,
-      leaseMs,
-      keepMs,
-      maxRunMs,
-      whenStoreDown,
-    },
+    domain: domain ?? domainOf(facts),
+    key,
+    person,
+    fingerprint,
+    unknown: (options.unknown ?? (options.atomic === true ? 'rerun' : 'refuse')) === 'refuse' ? 'tell' : 'take',
+    signal,
+    waitMs,
+    leaseMs,
+    keepMs,
+    maxRunMs,
+    whenStoreDown,
   };
 }
 

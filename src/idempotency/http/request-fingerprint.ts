@@ -12,11 +12,12 @@ const VERSION = '1.';
 export function requestFingerprint(
   facts: Pick<RequestFacts, 'method' | 'path' | 'query' | 'header'>,
   body: Exclude<BodyFacts, { kind: 'too-large' }>,
-  options: { readonly headers: readonly string[]; readonly isSecret?: ((name: string) => boolean) | undefined },
+  headerNames: readonly string[],
+  isSecret?: (name: string) => boolean,
 ): string | undefined {
-  const content = contentOf(body, options.isSecret);
+  const content = contentOf(body, isSecret);
   if (content === undefined) return undefined;
-  const headers = options.headers.map((name) => [name, ...facts.header(name)]);
+  const headers = headerNames.map((name) => [name, ...facts.header(name)]);
   const [kind, text] = content;
   // A JSON text has no line break: what is before the first one and what is after it can be told apart.
   return (
