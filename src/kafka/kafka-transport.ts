@@ -84,7 +84,6 @@ interface Parts {
 class KafkaBroker implements Broker {
   readonly name: string;
   readonly keepsOrder = true;
-  readonly load: KafkaClients['load'];
   readonly decode: Decode | undefined;
   readonly #parts: Parts;
   #producer: Promise<KafkaProducer> | undefined;
@@ -95,8 +94,11 @@ class KafkaBroker implements Broker {
   constructor(parts: Parts) {
     this.name = parts.name;
     this.decode = parts.decode;
-    this.load = parts.clients.load;
     this.#parts = parts;
+  }
+
+  load(): Promise<unknown> {
+    return this.#parts.clients.load();
   }
 
   async publish(messages: readonly OutboundMessage[]): Promise<readonly PublishResult[]> {

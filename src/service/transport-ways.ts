@@ -41,7 +41,7 @@ export class TransportWays<Tx> {
 
   /** Brings what the transports need. What is not to be had is told when it is used. */
   async load(): Promise<void> {
-    await Promise.allSettled(this.#ways.map(({ transport }) => transport.load?.()));
+    await Promise.allSettled(this.#ways.map(async ({ transport }) => transport.load?.()));
   }
 
   /** What messages for a handler are taken as. */
