@@ -263,7 +263,7 @@ type Getters = Readonly<Record<'headersSent' | 'writableEnded', Getter>>;
 
 /*
  * The same functions for every response. A function of its own that lies on a response keeps the response, and all that hangs on it,
- * through every collection of young memory: half of what a guarded request cost was that. So does an entry in a weak map.
+ * through every collection of young memory, which then takes ten times as long. So does an entry in a weak map.
  */
 const GUARD = Symbol('guard');
 

@@ -1,8 +1,7 @@
 import type { RouteRun } from '../idempotency/http/http-run.ts';
 import { HoldfastError } from '../kernel/error.ts';
 
-// A symbol of our own: nothing a client sends can look like it. A weak map would keep every request until old memory is looked through:
-// with one here and one for responses, collecting took ten times as long.
+// A symbol of our own: nothing a client sends can look like it. A weak map would keep every request until old memory is looked through.
 const RUN = Symbol('run');
 
 interface Noted {
