@@ -19,7 +19,8 @@ export async function build(): Promise<ToolResult> {
     if (existsSync(DIST)) renameSync(DIST, old);
     renameSync(fresh, DIST);
     // npm does this when it installs; here `npx holdfast` runs the file itself.
-    chmodSync(join(DIST, 'cli', 'main.js'), 0o755);
+    const main = join(DIST, 'cli', 'main.js');
+    if (existsSync(main)) chmodSync(main, 0o755);
     mkdirSync(dirname(STAMP), { recursive: true });
     writeFileSync(STAMP, from);
     return result;
