@@ -1,7 +1,7 @@
 import type { OutboundItem, PublishingHandler } from './handler.ts';
 import type { Delivery } from './relay-store.ts';
 import { fetchPayload, failureOf, type RunnerHost, tellStarted } from './run-handler.ts';
-import { runWrapped } from './run-wrapper.ts';
+import { type CarriedTrace, runWrapped } from './run-wrapper.ts';
 import type { Run } from './run.ts';
 
 /** Wide enough for the largest epoch and for what one process can publish in its life. */
@@ -16,7 +16,7 @@ export async function runPublishing<Tx>(
   handler: PublishingHandler,
   runs: readonly Run<Tx>[],
 ): Promise<void> {
-  const ready: { readonly run: Run<Tx>; readonly item: OutboundItem }[] = [];
+  const ready: { readonly run: Run<Tx>; readonly item: RunItem<Tx> }[] = [];
   const stuckKeys = new Set<string>();
   const end = (run: Run<Tx>, error: unknown): void => {
     if (run.key !== undefined) stuckKeys.add(run.key);
@@ -54,6 +54,7 @@ class RunItem<Tx> implements OutboundItem {
   readonly delivery: Delivery;
   readonly payload: string;
   readonly sequence: string;
+  trace: CarriedTrace | undefined;
   readonly #run: Run<Tx>;
 
   constructor(run: Run<Tx>, payload: string, sequence: string) {
@@ -76,17 +77,17 @@ export function sequenceText(epoch: number, count: number): string {
 async function publishWrapped<Tx>(
   { wrapRun }: RunnerHost<Tx>,
   { publish }: PublishingHandler,
-  ready: readonly { readonly run: Run<Tx>; readonly item: OutboundItem }[],
+  ready: readonly { readonly run: Run<Tx>; readonly item: RunItem<Tx> }[],
 ): ReturnType<PublishingHandler['publish']> {
   const items = ready.map(({ item }) => item);
   if (!wrapRun) return publish(items);
   let outcomes: Awaited<ReturnType<typeof publish>> = [];
   const innermost = async (): Promise<unknown> => (outcomes = await publish(items));
   await ready.reduceRight(
-    (inner, { run: { handler, delivery, attempt }, item }, place) =>
+    (inner, { run: { handler, delivery, attempt }, item }) =>
       () =>
         runWrapped(wrapRun, { handler, delivery, attempt, isPublish: true }, (trace) => {
-          if (trace) items[place] = { ...item, trace };
+          item.trace = trace;
           return inner();
         }),
     innermost,

@@ -1,7 +1,9 @@
 import { describe, expect } from 'vitest';
 import { event } from '../../src/index.ts';
 import { localBroker } from '../../src/testing/index.ts';
+import type { HandlerDefinition, OutboundItem, OutboundOutcome } from '../../src/relay/handler.ts';
 import { transportOf } from '../../src/transport/index.ts';
+import type { Transport, TransportHost } from '../../src/transport/transport.ts';
 import { needs } from '../support/needs.ts';
 import { testService } from '../relay/service.ts';
 
@@ -87,6 +89,36 @@ describe('a message that goes through a broker', () => {
       b: { traceparent: sentWith('b'), tracestate: 'k=b' },
       c: { tracestate: 'k=sent' },
     });
+  });
+
+  test('is known to be given up by whoever publishes it, also where its publishing was given a trace [S1.5] [S1.10]', async ({
+    postgres,
+  }) => {
+    const here = await testService(postgres);
+    const published: OutboundItem[] = [];
+    const goOn = Promise.withResolvers<void>();
+    const way = transportOf(localBroker());
+    const slow = async (items: readonly OutboundItem[]): Promise<readonly OutboundOutcome[]> => {
+      published.push(...items);
+      await goOn.promise;
+      return items.map(() => ({ kind: 'published' }));
+    };
+    const transport: Transport = {
+      ...way,
+      handlers: <Tx>(host: TransportHost) => {
+        const { to, from } = way.handlers<Tx>(host);
+        return { to: { ...to, handler: { ...to.handler, publish: slow } as HandlerDefinition<Tx> }, from };
+      },
+    };
+    const orders = here.another({ transport });
+    const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` };
+    const relay = await here.start({ of: orders, handlers: ['to-local'], wrapRun: (_, run) => run(trace) });
+    await here.inTransaction((tx) => orders.send(tx, placed, { order: 'a', n: 1 }));
+    await expect.poll(() => published).toMatchObject([{ trace, isGivenUp: false }]);
+    const stopped = relay.stop({ drainMs: 20 });
+    await expect.poll(() => published[0]?.isGivenUp).toBe(true);
+    goOn.resolve();
+    await stopped;
   });
 
   test('waits where it is while the broker is away, however long, and no attempt is counted [S1.5]', async ({
