@@ -32,13 +32,13 @@ const PROGRAM = fileURLToPath(new URL('outage-process.ts', import.meta.url));
 const MEGABYTE = 1_048_576;
 const KEYS = 50;
 const BATCH = 500;
-/** More than twice as many as a process reads ahead; HOLDFAST_OUTAGE_MESSAGES and HOLDFAST_OUTAGE_MS make a longer outage. */
-const MESSAGES = Number(process.env['HOLDFAST_OUTAGE_MESSAGES'] ?? 10_000);
+/** More than three times as many as a process reads ahead; HOLDFAST_OUTAGE_MESSAGES and HOLDFAST_OUTAGE_MS make a longer outage. */
+const MESSAGES = Number(process.env['HOLDFAST_OUTAGE_MESSAGES'] ?? 15_000);
 const AT_LEAST_MS = Number(process.env['HOLDFAST_OUTAGE_MS'] ?? 0);
 /** What each message carries. If all that waits were in memory, it would be seen. */
 const FILLING = 'x'.repeat(4_000);
-/** A process reads ahead 4,096 messages; some of them are on their way, in other forms. All of a backlog would be half as much again, or more. */
-const MOST_MB = (2 * 4_096 * FILLING.length) / MEGABYTE;
+/** A process reads ahead 4,096 messages, which are there in several forms: 27 to 29 MB were seen. All of a backlog would be 57 and more. */
+const MOST_MB = (3 * 4_096 * FILLING.length) / MEGABYTE;
 
 /**
  * Lets a broker fall silent while messages are sent, for as long as it takes until publishing and reading were both given up, and then

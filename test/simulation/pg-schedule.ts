@@ -31,8 +31,11 @@ const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(
 export interface PgResult {
   readonly seed: number;
   readonly problems: readonly string[];
-  readonly refused: number;
+  /** Results that were refused, units that were lost, statements that failed. */
+  readonly troubles: number;
 }
+
+const TROUBLES: ReadonlySet<string> = new Set(['run-refused', 'units-lost', 'store-failed']);
 
 /** One schedule on a real server: two workers, some senders, a kill or a pause, and faults between any two statements. */
 export class PgSchedule {
@@ -50,7 +53,7 @@ export class PgSchedule {
   readonly #timeoutMs: number;
   readonly #isPinned: boolean;
   #drafts = 0;
-  #refused = 0;
+  #troubles = 0;
   #isCalm = false;
   #deaths = 0;
 
@@ -97,7 +100,7 @@ export class PgSchedule {
       deaths: this.#deaths,
       generationOf,
     };
-    return { seed: this.#seed, problems: [...this.#problems, ...violations(end)], refused: this.#refused };
+    return { seed: this.#seed, problems: [...this.#problems, ...violations(end)], troubles: this.#troubles };
   }
 
   #spawn(generation: number | undefined = this.#isPinned ? this.#random.pick(GENERATIONS) : undefined): void {
@@ -116,7 +119,7 @@ export class PgSchedule {
       onWritten: () => undefined,
       onSpin: () => void this.#problems.push(`w${number} spins`),
       onEvent: (event) => {
-        if (event.kind === 'run-refused') this.#refused += 1;
+        if (TROUBLES.has(event.kind)) this.#troubles += 1;
       },
       handlers: (parts) => this.#handlers(parts),
     });

@@ -46,7 +46,8 @@ test(
     const broken = results.filter(({ problems }) => problems.length > 0);
     expect(broken.map(({ seed, problems }) => [replayCommand(FILE, seed), ...problems].join('\n  '))).toEqual([]);
     expect(results.length).toBe(SEEDS.length);
-    // Without a refusal in all of them the faults met nothing.
-    if (SEEDS.length > 1) expect(results.reduce((sum, { refused }) => sum + refused, 0)).toBeGreaterThan(0);
+    // Without any trouble the faults met nothing.
+    if (SEEDS.length > 1)
+      expect(results.reduce((sum, { troubles }) => sum + troubles, 0)).toBeGreaterThan(SEEDS.length / 10);
   },
 );
