@@ -2,7 +2,7 @@ import type { ClientSession, Db } from 'mongodb';
 import { describe, expect } from 'vitest';
 import { Lines } from '../../src/mongodb/lines.ts';
 import { receiveInto } from '../../src/mongodb/receive.ts';
-import type { InboxRow } from '../../src/mongodb/row.ts';
+import { type InboxRow, type Row, rowOf } from '../../src/mongodb/row.ts';
 import { Rows } from '../../src/mongodb/rows.ts';
 import { systemEffects } from '../../src/system/effects.ts';
 import type { ForeignMessage } from '../../src/outbox/outbox-store.ts';
@@ -24,7 +24,14 @@ async function stage(server: TestServer, types?: readonly string[]) {
     ...(types && { types: () => types }),
   });
   await Promise.all([rows.prepare(), new Lines(db, 'inbox_messages').prepare()]);
-  return { db, service, rows };
+  let places = 0;
+  /** A row as it lies there, behind those that were made before it. */
+  const row = (id: string, about: Partial<Row> = {}): Row => {
+    const at = { _id: `${service} ${id}`, service, seq: (places += 1), created: new Date() };
+    return { ...rowOf(message(id), at), ...about };
+  };
+  const read = async () => (await rows.read(100)).rows.map(({ _id: id }) => id.slice(service.length + 1));
+  return { db, service, rows, row, read };
 }
 
 /** Tells each time a place was given, or refused because another has the line. */
@@ -80,5 +87,49 @@ describe('the order of a key in an inbox', () => {
     const again = await receive([message('m2'), message('m3')]);
     expect(again.map(({ kind }) => kind)).toEqual(['duplicate', 'stored']);
     expect(await rows.collection.countDocuments({ service })).toBe(3);
+  });
+
+  test('stays when what is due is more than is read at once [S1.9]', async ({ mongodb }) => {
+    const { rows, row, read } = await stage(mongodb);
+    const due = { state: 'waiting', attempts: 1, dueAt: new Date(0) } as const;
+    const payload = 'x'.repeat(9_000_000);
+    const all = ['a', 'b', 'c'].map((key) => row(`${key}1`, { ...due, key, payload }));
+    for (const key of ['a', 'b', 'c']) all.push(row(`${key}2`, { key }));
+    await rows.collection.insertMany(all);
+    const first = await read();
+    expect(first).toHaveLength(4);
+    for (const id of first.filter((one) => one.endsWith('2'))) expect(first).toContain(id.replace('2', '1'));
+  });
+
+  test('stays when one of two that wait is due before the one in front of it [S1.9]', async ({ mongodb }) => {
+    const { rows, row, read } = await stage(mongodb);
+    const waiting = { state: 'waiting', attempts: 1 } as const;
+    await rows.collection.insertMany([
+      row('m1', { ...waiting, dueAt: new Date(Date.now() + 60_000) }),
+      row('m2', { ...waiting, dueAt: new Date(0) }),
+    ]);
+    expect(await read()).toEqual([]);
+  });
+
+  test('stays when one of a type that nobody here handles stands in between [S1.9]', async ({ mongodb }) => {
+    const { rows, row, read } = await stage(mongodb, ['order.placed']);
+    await rows.collection.insertMany([
+      row('before'),
+      row('unknown', { type: 'order.new' }),
+      row('behind'),
+      row('keyless unknown', { type: 'order.new', key: null }),
+      row('keyless', { key: null }),
+      row('other', { key: 'o' }),
+    ]);
+    expect(await read()).toEqual(['before', 'keyless', 'other']);
+  });
+
+  test('stays when more keys are held than a query can name [S1.9]', async ({ mongodb }) => {
+    const { rows, row, read } = await stage(mongodb);
+    const key = (n: number): string => `${n} ${'k'.repeat(5_000)}`;
+    const dead = Array.from({ length: 4_000 }, (_, n) => row(`dead${n}`, { state: 'dead', key: key(n) }));
+    await rows.collection.insertMany(dead);
+    await rows.collection.insertMany([row('first', { key: key(0) }), row('last', { key: key(3_999) }), row('free')]);
+    expect(await read()).toEqual(['free']);
   });
 });
