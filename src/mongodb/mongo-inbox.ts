@@ -127,8 +127,9 @@ function startInbox(parts: InboxParts, start: StartParts): Running {
   const wakeup = new Wakeup(rows.collection, service, effects);
   const handle = handleBy(takes, transport.handlers<unknown>(host).from.handler);
   const handling = new Handling({ db, rows, wakeup, handler, handle, idOf, effects, tell });
-  const round = mirrorDead({ rows, service, host, transport, idOf }, handling.round);
-  const { settled } = handling;
+  const mirror = mirrorDead({ rows, service, host, transport, idOf }, handling.round);
+  const { round } = mirror;
+  const settled = async (): Promise<void> => void (await Promise.all([handling.settled(), mirror.settled()]));
   const id = `${collection}:${service}`;
   const worker = leasedWorker({ db, id, owner: newId(), start, rows, service, round, settled, wakeup });
   const receiving = transport.receive(host, { isDead: false });
