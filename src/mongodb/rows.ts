@@ -159,25 +159,30 @@ export class Rows<R extends Row> {
     return upTo(this.collection.find({ _id: { $in: due.map(({ _id: id }) => id) }, state: 'waiting' }), limit);
   }
 
-  /** Open ones in the order of their places, without those of keys that are held. */
-  #open(limit: number, busyIds: readonly string[], held: Set<string>): Promise<Row[]> {
-    const { service } = this.#parts;
+  /**
+   * Open ones in the order of their places, without those of keys that are held. In a transaction, for one state of the data: a walk that
+   * sees what is committed meanwhile would find a message and miss the one before it, whose place it has passed.
+   */
+  #open(limit: number, busyIds: readonly string[], held: ReadonlySet<string>): Promise<Row[]> {
+    const { db, service } = this.#parts;
     const types = this.#parts.types?.();
-    const named = asManyAs(held);
     // Not one query with those that waited: that would sort all that is open, and not walk along the index until there is enough.
-    const open = this.collection.find({
+    const wanted: Filter<Row> = {
       service,
       state: 'open',
       _id: { $nin: [...busyIds] },
-      key: { $nin: named },
+      key: { $nin: asManyAs(held) },
       // Of those that are left alone, the ones with a key are needed to know what stands behind them.
       ...(types && { $or: [{ type: { $in: [...types] } }, { key: { $ne: null } }] }),
-    });
-    return upTo(open.sort({ seq: 1 }), limit, ({ key, type }) => {
-      if (key !== null && held.has(key)) return false;
-      const isTaken = !types || types.includes(type);
-      if (!isTaken && key !== null) held.add(key);
-      return isTaken;
+    };
+    return inTransaction(db.client, (session) => {
+      const passed = new Set<string>();
+      return upTo(this.collection.find(wanted, { session }).sort({ seq: 1 }), limit, ({ key, type }) => {
+        if (key !== null && (held.has(key) || passed.has(key))) return false;
+        const isTaken = !types || types.includes(type);
+        if (!isTaken && key !== null) passed.add(key);
+        return isTaken;
+      });
     });
   }
 

@@ -132,4 +132,33 @@ describe('the order of a key in an inbox', () => {
     await rows.collection.insertMany([row('first', { key: key(0) }), row('last', { key: key(3_999) }), row('free')]);
     expect(await read()).toEqual(['free']);
   });
+
+  test('stays when a message and the one behind it are committed while rows are read [S1.9]', async ({ mongodb }) => {
+    const { db, rows, row } = await stage(mongodb, ['order.placed']);
+    const left = { key: 'left', type: 'order.new' };
+    const [early, late] = [row('m1'), row('m2')];
+    const before = [row('left1', left), row('left2', left), row('left3', left), row('other', { key: 'o' })];
+    const all = before.map((one, place) => ({ ...one, seq: place * 10 }));
+    await rows.collection.insertMany(all);
+    // When the walk is in the middle: one with a place before it, and the next of its key behind it.
+    const { find } = rows.collection;
+    let isIn = false;
+    rows.collection.find = ((...args: Parameters<typeof find>) => {
+      const cursor = find.apply(rows.collection, args).hint('holdfast_line');
+      const next = cursor[Symbol.asyncIterator].bind(cursor);
+      const walk = async function* () {
+        for await (const one of { [Symbol.asyncIterator]: next }) {
+          yield one;
+          if (isIn || one.seq < 20) continue;
+          isIn = true;
+          await db.collection<Row>('inbox_messages').insertOne({ ...early, seq: 5 });
+          await db.collection<Row>('inbox_messages').insertOne({ ...late, seq: 25 });
+        }
+      };
+      return Object.assign(cursor, { [Symbol.asyncIterator]: walk });
+    }) as typeof find;
+    const found = (await rows.read(1)).rows.map(({ _id: id }) => id);
+    expect(isIn).toBe(true);
+    expect(found).toEqual([all[3]?._id]);
+  });
 });
