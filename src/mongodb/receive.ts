@@ -32,7 +32,7 @@ export function receiveInto(parts: ReceiveParts): TransportHost['receive'] {
     const known = messages.flatMap((message, place) => (fresh.has(place) ? [] : [`${service} ${message.id}`]));
     // Not in the transaction: a message that is being handled would make the server refuse it.
     if (known.length > 0) {
-      const arrived = rows.collection.updateMany({ _id: { $in: known } }, { $set: { lastAt: at } } as object);
+      const arrived = rows.collection.updateMany({ _id: { $in: known } }, { $set: { lastAt: at } });
       await answered(systemEffects, arrived);
     }
     return messages.map(({ id }, place) => ({ kind: fresh.has(place) ? 'stored' : 'duplicate', id }));
@@ -53,11 +53,11 @@ async function store(
   const known = new Set(found.map(({ _id: id }) => id));
   const fresh = new Map<number, InboxRow>();
   for (const [place, message] of messages.entries()) {
-    const _id = `${service} ${message.id}`;
-    if (known.has(_id)) continue;
-    known.add(_id);
+    const id = `${service} ${message.id}`;
+    if (known.has(id)) continue;
+    known.add(id);
     const arrived = { sourceId: message.sourceId, firstAt: at, lastAt: at, processedAt: null, isMirrored: false };
-    const about = { _id, service, seq: first + place, created: at };
+    const about = { _id: id, service, seq: first + place, created: at };
     fresh.set(place, Object.assign(rowOf(message, about), arrived));
   }
   if (fresh.size > 0) await rows.collection.insertMany([...fresh.values()], { session });

@@ -226,11 +226,11 @@ function asManyAs(held: ReadonlySet<string>): string[] {
 }
 
 /** Up to so many that fit, and no more than memory bears. What is left out comes with the next. */
-async function upTo(cursor: FindCursor<WithId<Row>>, limit: number, fits = (_: Row): boolean => true): Promise<Row[]> {
+async function upTo(cursor: FindCursor<WithId<Row>>, limit: number, fits?: (row: Row) => boolean): Promise<Row[]> {
   const rows: Row[] = [];
   let size = 0;
   for await (const row of cursor.batchSize(limit)) {
-    if (!fits(row)) continue;
+    if (fits && !fits(row)) continue;
     rows.push(row);
     size += row.payload.length;
     if (rows.length === limit || size > MOST_CHARACTERS) break;

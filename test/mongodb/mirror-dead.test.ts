@@ -28,7 +28,7 @@ async function stage(server: TestServer, copyDead: Transport['copyDead']) {
         seq: place + 1,
         created: new Date(),
       });
-      return { ...row, state: 'dead' as const, deadAt: new Date(), isMirrored: false };
+      return Object.assign(row, { state: 'dead' as const, deadAt: new Date(), isMirrored: false });
     });
     await rows.collection.insertMany(dead);
   };
