@@ -1,5 +1,6 @@
 import type { DeadLetter } from '../relay/relay-store.ts';
 import type { Transport, TransportHost } from '../transport/transport.ts';
+import { answered } from './answered.ts';
 import { deliveryOf, type InboxRow } from './row.ts';
 import type { Rows } from './rows.ts';
 import type { WorkerParts } from './worker.ts';
@@ -17,38 +18,54 @@ const AT_ONCE = 100;
 
 /**
  * Rounds after which dead ones are copied to where the broker's own tools look for them, each at least once for each time it died. The
- * row stays the truth; a copy that cannot be made holds up nothing, and is made later.
+ * row stays the truth; a copy that cannot be made holds up nothing, and is made later. `settled`: none is under way.
  */
-export function mirrorDead(parts: MirrorParts, round: WorkerParts['round']): WorkerParts['round'] {
+export function mirrorDead(parts: MirrorParts, round: WorkerParts['round']): Pick<WorkerParts, 'round' | 'settled'> {
+  const turn: Turn = { after: -Infinity };
   let failures = 0;
-  let isCopying = false;
+  let copying: Promise<void> | undefined;
   const copy = async (): Promise<void> => {
-    isCopying = true;
-    const error = await copyDead(parts).catch((thrown: unknown) => thrown);
-    isCopying = false;
+    const error = await copyDead(parts, turn).catch((thrown: unknown) => thrown);
+    copying = undefined;
     failures = error === undefined ? 0 : failures + 1;
     if (error === undefined) return;
     parts.host.tell({ kind: 'transport-failed', transport: parts.transport.name, during: 'mirror', error, failures });
   };
-  return async (tenure) => {
-    const next = await round(tenure);
-    if (next !== 'busy' && !isCopying) void copy();
-    return next;
+  return {
+    round: async (tenure) => {
+      const next = await round(tenure);
+      if (next !== 'busy' && !tenure.signal.aborted) copying ??= copy();
+      return next;
+    },
+    settled: async () => copying,
   };
 }
 
+/** How far it has come among those without a copy: what fails is tried again when all behind it have had their turn. */
+interface Turn {
+  after: number;
+}
+
 /** Gives why there is no copy of one of them. */
-async function copyDead({ rows, service, host, transport, idOf }: MirrorParts): Promise<unknown> {
-  const found = await rows.collection
-    .find({ service, state: 'dead', isMirrored: false } as object)
-    .sort({ seq: 1 })
-    .limit(AT_ONCE)
-    .toArray();
+async function copyDead({ rows, service, host, transport, idOf }: MirrorParts, turn: Turn): Promise<unknown> {
+  const found = (await answered(
+    host.effects,
+    rows.collection
+      .find({ service, state: 'dead', isMirrored: false, seq: { $gt: turn.after } } as object)
+      .sort({ seq: 1 })
+      .limit(AT_ONCE)
+      .toArray(),
+  )) as unknown as InboxRow[];
+  turn.after = found.length < AT_ONCE ? -Infinity : (found.at(-1)?.seq ?? -Infinity);
   if (found.length === 0) return undefined;
-  const byLetter = new Map((found as unknown as InboxRow[]).map((row) => [letterOf(row, idOf(row)), row]));
+  const byLetter = new Map(found.map((row) => [letterOf(row, idOf(row)), row]));
   const { done, error } = await transport.copyDead(host, [...byLetter.keys()]);
-  const ids = done.flatMap((letter) => byLetter.get(letter) ?? []).map(({ _id: id }) => id);
-  await rows.collection.updateMany({ _id: { $in: ids }, state: 'dead' }, [{ $set: { isMirrored: true } }]);
+  const copied = done.flatMap((letter) => byLetter.get(letter) ?? []);
+  // One that was replayed meanwhile and died again needs another.
+  const marks = copied.map(({ _id, replays }) => ({
+    updateOne: { filter: { _id, state: 'dead' as const, replays }, update: [{ $set: { isMirrored: true } }] },
+  }));
+  if (marks.length > 0) await answered(host.effects, rows.collection.bulkWrite(marks, { ordered: false }));
   return error;
 }
 

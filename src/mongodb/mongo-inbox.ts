@@ -80,10 +80,11 @@ export function mongoInbox<Session>(options: MongoInboxOptions<Session>): MongoI
     types: () => [...takes.keys(), ...KEPT_TYPES],
     keepMs,
   });
+  const lines = new Lines(db, collection);
   const hasTransactions = transactionsOf(db, 'mongoInbox()');
   const prepare = before(async () => {
     await hasTransactions();
-    await rows.prepare();
+    await Promise.all([rows.prepare(), lines.prepare()]);
   });
   const handler: HandlingHandler<unknown> = { ...RULES, concurrency, timeoutMs };
   return {
@@ -101,7 +102,7 @@ export function mongoInbox<Session>(options: MongoInboxOptions<Session>): MongoI
       const start = checkStart('mongoInbox().start()', startOptions);
       if (takes.size === 0) throw new HoldfastError('HANDLERS_MISSING', { service });
       await prepare();
-      return startInbox({ db, rows, service, collection, takes, handler }, start);
+      return startInbox({ db, rows, lines, service, collection, takes, handler }, start);
     },
   };
 }
@@ -109,23 +110,26 @@ export function mongoInbox<Session>(options: MongoInboxOptions<Session>): MongoI
 interface InboxParts {
   readonly db: Db;
   readonly rows: Rows<InboxRow>;
+  readonly lines: Lines;
   readonly service: string;
   readonly collection: string;
   readonly takes: ReadonlyMap<string, InboxTake>;
   readonly handler: HandlingHandler<unknown>;
 }
 
-function startInbox({ db, rows, service, collection, takes, handler }: InboxParts, start: StartParts): Running {
+function startInbox(parts: InboxParts, start: StartParts): Running {
+  const { db, rows, lines, service, collection, takes, handler } = parts;
   const effects = systemEffects;
   const { transport, tell } = start;
   const idOf = ({ _id: id }: InboxRow): string => id.slice(service.length + 1);
-  const receive = receiveInto({ rows, lines: new Lines(db, collection), service });
+  const receive = receiveInto({ db, rows, lines, service });
   const host = hostOf(service, start, [...takes.keys()], receive);
   const wakeup = new Wakeup(rows.collection, service, effects);
   const handle = handleBy(takes, transport.handlers<unknown>(host).from.handler);
   const handling = new Handling({ db, rows, wakeup, handler, handle, idOf, effects, tell });
-  const round = mirrorDead({ rows, service, host, transport, idOf }, handling.round);
-  const { settled } = handling;
+  const mirror = mirrorDead({ rows, service, host, transport, idOf }, handling.round);
+  const { round } = mirror;
+  const settled = async (): Promise<void> => void (await Promise.all([handling.settled(), mirror.settled()]));
   const id = `${collection}:${service}`;
   const worker = leasedWorker({ db, id, owner: newId(), start, rows, service, round, settled, wakeup });
   const receiving = transport.receive(host, { isDead: false });

@@ -47,6 +47,9 @@ interface Holder {
 
 const INDEX_DIFFERS = 85;
 const MOST_CHARACTERS = 16_777_216;
+/** Of keys in a query, with what each takes besides its letters; a letter is up to three bytes. */
+const MOST_NAMED = 4_000_000;
+const KEY_CHARACTERS = 16;
 const OPEN: readonly RowState[] = ['open', 'waiting'];
 
 /** The messages of one service in one collection. */
@@ -74,32 +77,21 @@ export class Rows<R extends Row> {
 
   /**
    * Up to `limit` rows that may be begun. No cursor is kept: what commits late has a place before others that have gone, and is found
-   * because it is open. Of a key that waits, or has a dead one, nothing is given but what is due itself.
+   * because it is open. Of a key that waits, or has a dead one, nothing is given but what is due itself; of a key with one that is
+   * left alone, nothing behind that.
    */
   async read(limit: number, busy: BusyRows = { ids: [], keys: [] }): Promise<ReadRows<R>> {
-    const { service, effects, types } = this.#parts;
+    const { effects } = this.#parts;
     const holders = await answered(effects, this.#holders());
-    const isFree = ({ _id, key }: Holder): boolean =>
-      !busy.ids.includes(_id) && !(key !== null && busy.keys.includes(key));
-    const due = holders.filter((row) => row.leftMs !== null && row.leftMs <= 0 && isFree(row)).slice(0, limit);
-    const taken = new Set(due);
-    const held = holders.flatMap((row) => (row.key === null || taken.has(row) ? [] : [row.key]));
-    // Not one query with `or`: that would sort all that is open, and not walk along the index until there is enough.
-    const open = this.collection.find({
-      service,
-      state: 'open',
-      _id: { $nin: [...busy.ids] },
-      key: { $nin: [...busy.keys, ...held] },
-      ...(types && { type: { $in: [...types()] } }),
-    });
-    const waited = this.collection.find({ _id: { $in: due.map(({ _id: id }) => id) }, state: 'waiting' });
-    const found = [
-      ...(due.length > 0 ? await answered(effects, upTo(waited, limit)) : []),
-      ...(await answered(effects, upTo(open.sort({ seq: 1 }), limit))),
-    ];
-    const rows = found.toSorted((a, b) => a.seq - b.seq).slice(0, limit);
-    const waits = holders.flatMap(({ leftMs }) => (leftMs !== null && leftMs > 0 ? [leftMs] : []));
-    return { rows: rows as unknown as R[], nextDueInMs: waits.length > 0 ? Math.min(...waits) : undefined };
+    const due = dueOf(holders, busy).slice(0, limit);
+    const waited = due.length > 0 ? await answered(effects, this.#waited(due, limit)) : [];
+    // What is due and too much for now holds its key as if it were not due.
+    const given = new Set(waited.map(({ _id: id }) => id));
+    const held = new Set(busy.keys);
+    for (const { _id: id, key } of holders) if (key !== null && !given.has(id)) held.add(key);
+    const open = await answered(effects, this.#open(limit, busy.ids, held));
+    const rows = [...waited, ...open].toSorted((a, b) => a.seq - b.seq).slice(0, limit);
+    return { rows: rows as unknown as R[], nextDueInMs: nextDueIn(holders) };
   }
 
   /** Writes that rows have ended well. Needs no lease: it is true whoever says it. */
@@ -163,6 +155,37 @@ export class Rows<R extends Row> {
     return [{ $set: { state, [endedAt]: '$$NOW', dueAt: null, retry: null, ...dropped } }];
   }
 
+  #waited(due: readonly Holder[], limit: number): Promise<Row[]> {
+    return upTo(this.collection.find({ _id: { $in: due.map(({ _id: id }) => id) }, state: 'waiting' }), limit);
+  }
+
+  /**
+   * Open ones in the order of their places, without those of keys that are held. In a transaction, for one state of the data: a walk that
+   * sees what is committed meanwhile would find a message and miss the one before it, whose place it has passed.
+   */
+  #open(limit: number, busyIds: readonly string[], held: ReadonlySet<string>): Promise<Row[]> {
+    const { db, service } = this.#parts;
+    const types = this.#parts.types?.();
+    // Not one query with those that waited: that would sort all that is open, and not walk along the index until there is enough.
+    const wanted: Filter<Row> = {
+      service,
+      state: 'open',
+      _id: { $nin: [...busyIds] },
+      key: { $nin: asManyAs(held) },
+      // Of those that are left alone, the ones with a key are needed to know what stands behind them.
+      ...(types && { $or: [{ type: { $in: [...types] } }, { key: { $ne: null } }] }),
+    };
+    return inTransaction(db.client, (session) => {
+      const passed = new Set<string>();
+      return upTo(this.collection.find(wanted, { session }).sort({ seq: 1 }), limit, ({ key, type }) => {
+        if (key !== null && (held.has(key) || passed.has(key))) return false;
+        const isTaken = !types || types.includes(type);
+        if (!isTaken && key !== null) passed.add(key);
+        return isTaken;
+      });
+    });
+  }
+
   #holders(): Promise<Holder[]> {
     const { service } = this.#parts;
     // Of a dead one there is nothing to wait for.
@@ -174,14 +197,43 @@ export class Rows<R extends Row> {
   }
 }
 
-/** Up to so many, and no more than memory bears. What is left out comes with the next. */
-async function upTo(cursor: FindCursor<WithId<Row>>, limit: number): Promise<Row[]> {
+/** Those that are due and may be begun: of a key only the first, and none while it is busy. */
+function dueOf(holders: readonly Holder[], busy: BusyRows): Holder[] {
+  const [ids, keys] = [new Set(busy.ids), new Set<string | null>(busy.keys)];
+  return holders.filter(({ _id: id, key, leftMs }) => {
+    const isFirst = key === null || !keys.has(key);
+    if (key !== null) keys.add(key);
+    return isFirst && leftMs !== null && leftMs <= 0 && !ids.has(id);
+  });
+}
+
+function nextDueIn(holders: readonly Holder[]): number | undefined {
+  let next: number | undefined;
+  for (const { leftMs } of holders) if (leftMs !== null && leftMs > 0) next = Math.min(next ?? leftMs, leftMs);
+  return next;
+}
+
+/** As many keys as a query may name: the server takes 16 MB. Rows of the others are read and left out. */
+function asManyAs(held: ReadonlySet<string>): string[] {
+  const keys: string[] = [];
+  let size = 0;
+  for (const key of held) {
+    size += key.length + KEY_CHARACTERS;
+    if (size > MOST_NAMED) break;
+    keys.push(key);
+  }
+  return keys;
+}
+
+/** Up to so many that fit, and no more than memory bears. What is left out comes with the next. */
+async function upTo(cursor: FindCursor<WithId<Row>>, limit: number, fits?: (row: Row) => boolean): Promise<Row[]> {
   const rows: Row[] = [];
   let size = 0;
-  for await (const row of cursor.limit(limit)) {
+  for await (const row of cursor.batchSize(limit)) {
+    if (fits && !fits(row)) continue;
     rows.push(row);
     size += row.payload.length;
-    if (size > MOST_CHARACTERS) break;
+    if (rows.length === limit || size > MOST_CHARACTERS) break;
   }
   return rows;
 }
