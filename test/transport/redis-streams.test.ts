@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { createClient as nodeRedis } from 'redis';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { RunCommand } from '../../src/redis/redis-commands.ts';
 import { redisStreamsBroker } from '../../src/redis/redis-streams.ts';
@@ -17,6 +18,24 @@ import { numberIn } from './number-in.ts';
 
 const GROUP = 'mail';
 const TYPE = 'order.placed';
+
+test('a connection of node-redis to a server that is away can be closed while it tries, and tries no more [S1.5]', async () => {
+  const made: ReturnType<typeof nodeRedis>[] = [];
+  // Nobody listens there.
+  const client = nodeRedis({ url: 'redis://127.0.0.1:1' });
+  const duplicate = client.duplicate.bind(client);
+  client.duplicate = ((...args: Parameters<typeof duplicate>) => {
+    const own = duplicate(...args);
+    made.push(own as never);
+    return own;
+  }) as never;
+  const broker = redisStreamsBroker({ client });
+  const refused = expect(publish(broker, 1)).rejects.toThrow(/closed/);
+  await expect.poll(() => made.map(({ isOpen }) => isOpen)).toEqual([true]);
+  await broker.close();
+  await refused;
+  expect(made.map(({ isOpen }) => isOpen)).toEqual([false]);
+});
 
 describe('a reader of Redis Streams', () => {
   const onServer = needs('redis');
