@@ -9,6 +9,7 @@ import { inboundOf, keptId, type KeptMessage } from './kept-message.ts';
 const JSON_TYPE = 'application/json';
 const STRUCTURED = 'application/cloudevents';
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const SEQUENCE = /^\d{32}$/;
 const TRACE_HEADERS = new Set(['traceparent', 'tracestate']);
 /** Of those we know; others become headers of the message. */
 const ATTRIBUTES = new Set([
@@ -123,11 +124,21 @@ export interface Reading {
  */
 export function fromWire(message: InboundMessage, { takenAs, decode }: Reading): ForeignMessage | undefined {
   try {
-    return decode ? fromForeign(message, decode, takenAs) : fromCloudEvent(unfolded(message), takenAs);
+    return decode && !isOwn(message)
+      ? fromForeign(message, decode, takenAs)
+      : fromCloudEvent(unfolded(message), takenAs);
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
     throw new HoldfastError('MESSAGE_UNREADABLE', { sourceId: message.sourceId, problem }, { cause: error });
   }
+}
+
+/** What `toWire` writes: all of this at once, and a sequence as only we count. Copies of dead letters count otherwise. */
+function isOwn({ attributes, headers }: InboundMessage): boolean {
+  const { specversion, id = '', source, type, time, datacontenttype, sequence = '' } = attributes;
+  if (specversion !== '1.0' || datacontenttype !== JSON_TYPE || !UUID.test(id)) return false;
+  if (source === undefined || type === undefined || time === undefined) return false;
+  return SEQUENCE.test(sequence) || (headers[DEAD_SERVICE] !== undefined && headers[DEAD_SOURCE] === undefined);
 }
 
 function fromForeign(message: InboundMessage, decode: Decode, takenAs: Reading['takenAs']): ForeignMessage | undefined {
