@@ -28,6 +28,7 @@ export class QueueConsumer {
   #handing: Promise<void> | undefined;
   #isStarted = false;
   #isOver = false;
+  #lost: { readonly reason: unknown } | undefined;
 
   constructor(options: QueueConsumerOptions) {
     this.#options = options;
@@ -41,6 +42,8 @@ export class QueueConsumer {
   async start(): Promise<void> {
     try {
       await this.#begin();
+      // What came in one piece with the answer was heard first.
+      if (this.#lost) throw this.#lost.reason ?? new Error('the channel was closed');
       this.#isStarted = true;
     } catch (error) {
       this.#isOver = true;
@@ -122,6 +125,7 @@ export class QueueConsumer {
     if (this.#isOver) return;
     this.#isOver = true;
     void this.#close();
+    this.#lost = { reason };
     if (this.#isStarted) this.#options.onLost(reason);
   }
 
