@@ -28,7 +28,7 @@ export class QueueConsumer {
   #handing: Promise<void> | undefined;
   #isStarted = false;
   #isOver = false;
-  #lost: { readonly reason: unknown } | undefined;
+  #lost: Error | undefined;
 
   constructor(options: QueueConsumerOptions) {
     this.#options = options;
@@ -43,7 +43,7 @@ export class QueueConsumer {
     try {
       await this.#begin();
       // What came in one piece with the answer was heard first.
-      if (this.#lost) throw this.#lost.reason ?? new Error('the channel was closed');
+      if (this.#lost) throw this.#lost;
       this.#isStarted = true;
     } catch (error) {
       this.#isOver = true;
@@ -125,7 +125,7 @@ export class QueueConsumer {
     if (this.#isOver) return;
     this.#isOver = true;
     void this.#close();
-    this.#lost = { reason };
+    this.#lost = reason instanceof Error ? reason : new Error('the channel was closed', { cause: reason });
     if (this.#isStarted) this.#options.onLost(reason);
   }
 
