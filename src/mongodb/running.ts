@@ -8,7 +8,7 @@ import type { Running, StartParts } from './start-options.ts';
 import { Wakeup } from './wakeup.ts';
 import { Worker, type WorkerParts } from './worker.ts';
 
-/** Nobody but this process says what the service takes, and a dead letter that comes back is a message like others. */
+/** Nobody but this process says what the service takes, and copies of dead letters that come back are left alone. */
 const none = (): Promise<readonly string[]> => Promise.resolve([]);
 
 /** A service as its transport sees it. */

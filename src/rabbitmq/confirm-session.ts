@@ -67,7 +67,8 @@ export class ConfirmSession {
       if (outcome === 'returned') return this.#failed(message, 'no queue is bound for it; start who consumes it');
       if (this.#isClosed || !outcome) return undefined;
       const isNack = outcome.message === 'message nacked';
-      return this.#failed(message, isNack ? 'its queue does not take it, it may be full' : outcome.message);
+      if (isNack) return this.#failed(message, 'its queue does not take it, it may be full');
+      return this.#failed(message, outcome.message, new RangeError(outcome.message, { cause: outcome }));
     });
   }
 
@@ -88,9 +89,9 @@ export class ConfirmSession {
     }
   }
 
-  #failed({ type }: OutboundMessage, problem: string): PublishResult {
+  #failed({ type }: OutboundMessage, problem: string, cause?: RangeError): PublishResult {
     const { transport } = this.#options;
     const place = `a message of type ${JSON.stringify(type)}`;
-    return { kind: 'failed', error: new HoldfastError('BROKER_REFUSED', { transport, place, problem }) };
+    return { kind: 'failed', error: new HoldfastError('BROKER_REFUSED', { transport, place, problem }, { cause }) };
   }
 }

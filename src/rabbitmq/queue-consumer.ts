@@ -28,6 +28,7 @@ export class QueueConsumer {
   #handing: Promise<void> | undefined;
   #isStarted = false;
   #isOver = false;
+  #lost: Error | undefined;
 
   constructor(options: QueueConsumerOptions) {
     this.#options = options;
@@ -41,6 +42,8 @@ export class QueueConsumer {
   async start(): Promise<void> {
     try {
       await this.#begin();
+      // What came in one piece with the answer was heard first.
+      if (this.#lost) throw this.#lost;
       this.#isStarted = true;
     } catch (error) {
       this.#isOver = true;
@@ -122,6 +125,7 @@ export class QueueConsumer {
     if (this.#isOver) return;
     this.#isOver = true;
     void this.#close();
+    this.#lost = reason instanceof Error ? reason : new Error('the channel was closed', { cause: reason });
     if (this.#isStarted) this.#options.onLost(reason);
   }
 

@@ -69,11 +69,28 @@ function nodeRedis(client: NodeRedisConnection): RedisConnections {
       const own = client.duplicate();
       // Without a listener it ends the process.
       own.on('error', () => undefined);
-      await own.connect();
-      const close = (): void => (own.destroy ? own.destroy() : void own.disconnect?.().catch(() => undefined));
-      return { run: runOn(own), close: once(close) };
+      // It tries until the server is there, which may be never: whoever waits is let go when it is closed.
+      const closed = Promise.withResolvers<never>();
+      const connected = Promise.race([own.connect(), closed.promise]);
+      connected.catch(() => undefined);
+      const run = runOn(own);
+      const close = (): void => {
+        closed.reject(new Error('the connection was closed'));
+        cut(own);
+      };
+      return { run: async (...args) => connected.then(() => run(...args)), close: once(close) };
     },
   };
+}
+
+/** One that gave up by itself says so. */
+function cut(own: NodeRedisConnection): void {
+  try {
+    if (own.destroy) own.destroy();
+    else void own.disconnect?.().catch(() => undefined);
+  } catch {
+    // It is cut.
+  }
 }
 
 function once(act: () => void): () => void {

@@ -161,6 +161,11 @@ export class StreamReader implements Consumption {
     }
   }
 
+  #isInDoubt(): boolean {
+    const nowMs = this.#effects.monoMs();
+    return [...this.#held.values()].some(({ aliveMs }) => nowMs - aliveMs > DOUBT_MS);
+  }
+
   /**
    * What comes next is read while what is at hand is stored. Not before everything that others left was taken: as long as what is at
    * hand is not acknowledged, it would be found there again. Should it come to be another's meanwhile, then both have it, in the same
@@ -196,10 +201,11 @@ export class StreamReader implements Consumption {
     return this.#readNew();
   }
 
+  /** Nothing while it is in doubt whether they are its own: another could have older entries in its hand. */
   async #readNew(): Promise<readonly Found[]> {
     const { group } = this.#options.request;
     const streams = [...this.#held.keys()];
-    if (streams.length === 0) return [];
+    if (streams.length === 0 || this.#isInDoubt()) return [];
     const answer = await within(
       this.#effects,
       this.#reading.run(

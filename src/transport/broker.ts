@@ -67,7 +67,7 @@ export interface Broker {
    * not, and is cut into several. Copies of dead letters have no order.
    */
   readonly keepsOrder: boolean;
-  /** How a message that was not written by Holdfast is read; nothing: as CloudEvents, or not at all. */
+  /** How a message that was not written by Holdfast is read, a CloudEvent of others too; nothing: as CloudEvents, or not at all. */
   readonly decode?: Decode | undefined;
   /**
    * Resolves when the broker has confirmed, or refused for good, each of them; results in their order. Rejects when that cannot be

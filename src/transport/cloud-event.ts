@@ -4,11 +4,12 @@ import type { OutboundItem } from '../relay/handler.ts';
 import type { DeadLetter, Delivery } from '../relay/relay-store.ts';
 import type { Decode, InboundMessage, OutboundMessage } from './broker.ts';
 import { hashedId } from './hashed-id.ts';
-import { inboundOf, type KeptMessage } from './kept-message.ts';
+import { inboundOf, keptId, type KeptMessage } from './kept-message.ts';
 
 const JSON_TYPE = 'application/json';
 const STRUCTURED = 'application/cloudevents';
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const SEQUENCE = /^\d{32}$/;
 const TRACE_HEADERS = new Set(['traceparent', 'tracestate']);
 /** Of those we know; others become headers of the message. */
 const ATTRIBUTES = new Set([
@@ -56,11 +57,17 @@ export function toWire({ delivery, payload, sequence, trace }: Omit<OutboundItem
   else if (headers) delete own['traceparent'];
   if (tracestate !== undefined) own['tracestate'] = tracestate;
   else if (headers) delete own['tracestate'];
+  // It may have been taken in as a dead letter of another service. What goes out is nobody's copy.
+  if (headers) for (const name of COPY_HEADERS) delete own[name];
   return { type, key, isDead: false, attributes, headers: own, body: Buffer.from(payload, 'utf8') };
 }
 
 /** The header of a copy that says whose dead letter it is. */
 export const DEAD_SERVICE = 'dlq-service';
+const DEAD_CYCLE = 'dlq-cycle';
+/** Where it was found, of one that could not be read. */
+const DEAD_SOURCE = 'dlq-source';
+const COPY_HEADERS = [DEAD_SERVICE, DEAD_CYCLE, DEAD_SOURCE];
 
 /**
  * The copy of a dead letter: the message as it was, with the reason in headers that other tools can read. Nothing for one that could
@@ -75,7 +82,7 @@ export function toDeadWire({ delivery, error, failedAtMs }: DeadLetter, service:
     'dlq-message': error.message,
     'dlq-attempts': String(delivery.attempts),
     'dlq-failed-at': new Date(failedAtMs).toISOString(),
-    'dlq-cycle': String(delivery.cycle),
+    [DEAD_CYCLE]: String(delivery.cycle),
     [DEAD_SERVICE]: service,
   };
   return { ...wire, isDead: true, headers: { ...wire.headers, ...reason } };
@@ -90,7 +97,19 @@ function asItCame({ payload }: Delivery): OutboundMessage | undefined {
   const { type } = wire.attributes;
   return type === undefined
     ? undefined
-    : { ...wire, type, isDead: true, headers: { ...wire.headers, 'dlq-source': sourceId } };
+    : { ...wire, type, isDead: true, headers: { ...wire.headers, [DEAD_SOURCE]: sourceId } };
+}
+
+/** True for a copy of a dead letter, of whichever service. */
+export function isDeadCopy({ headers }: InboundMessage): boolean {
+  return headers[DEAD_SERVICE] !== undefined && headers[DEAD_CYCLE] !== undefined;
+}
+
+/** Which dead letter a copy is of, and of which of its rounds. Nothing where it does not say so any more. */
+export function deadLetterOf({ headers, attributes }: InboundMessage): { id: string; cycle: number } | undefined {
+  const { [DEAD_CYCLE]: cycle = '', [DEAD_SOURCE]: sourceId } = headers;
+  const id = sourceId === undefined ? (attributes['id'] ?? '') : keptId('holdfast.unreadable', sourceId);
+  return /^\d{1,9}$/.test(cycle) && UUID.test(id) ? { id: id.toLowerCase(), cycle: Number(cycle) } : undefined;
 }
 
 /** Who reads, and how. */
@@ -105,11 +124,21 @@ export interface Reading {
  */
 export function fromWire(message: InboundMessage, { takenAs, decode }: Reading): ForeignMessage | undefined {
   try {
-    return decode ? fromForeign(message, decode, takenAs) : fromCloudEvent(unfolded(message), takenAs);
+    return decode && !isOwn(message)
+      ? fromForeign(message, decode, takenAs)
+      : fromCloudEvent(unfolded(message), takenAs);
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
     throw new HoldfastError('MESSAGE_UNREADABLE', { sourceId: message.sourceId, problem }, { cause: error });
   }
+}
+
+/** What `toWire` writes: all of this at once, and a sequence as only we count. Copies of dead letters count otherwise. */
+function isOwn({ attributes, headers }: InboundMessage): boolean {
+  const { specversion, id = '', source, type, time, datacontenttype, sequence = '' } = attributes;
+  if (specversion !== '1.0' || datacontenttype !== JSON_TYPE || !UUID.test(id)) return false;
+  if (source === undefined || type === undefined || time === undefined) return false;
+  return SEQUENCE.test(sequence) || (headers[DEAD_SERVICE] !== undefined && headers[DEAD_SOURCE] === undefined);
 }
 
 function fromForeign(message: InboundMessage, decode: Decode, takenAs: Reading['takenAs']): ForeignMessage | undefined {

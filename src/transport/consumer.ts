@@ -2,7 +2,7 @@ import { HoldfastError, isHoldfastError } from '../kernel/error.ts';
 import { createSleep } from '../kernel/sleep.ts';
 import type { ForeignMessage, SendResult } from '../outbox/outbox-store.ts';
 import type { Classifier } from '../retry/failure.ts';
-import { DEAD_SERVICE, fromWire } from './cloud-event.ts';
+import { DEAD_SERVICE, deadLetterOf, fromWire, isDeadCopy } from './cloud-event.ts';
 import type { Consumption, InboundMessage, Broker } from './broker.ts';
 import { type KeptAbout, keptMessage } from './kept-message.ts';
 import { readAllTypes, type TakenAs } from './read-all-types.ts';
@@ -102,40 +102,35 @@ export class Consumer {
   }
 
   async #store(batch: readonly InboundMessage[]): Promise<void> {
-    const { broker, tell } = this.#options;
-    const read = await this.#untilAnswered(() =>
-      readAllTypes(this.#options, (takenAs) => batch.flatMap((inbound) => this.#read(inbound, takenAs) ?? [])),
+    const { broker, tell, isDead } = this.#options;
+    const copies = isDead ? [] : batch.filter(isDeadCopy);
+    const others = copies.length === 0 ? batch : batch.filter((inbound) => !isDeadCopy(inbound));
+    const own = await this.#takeBack(copies);
+    const messages = await this.#untilAnswered(() =>
+      readAllTypes(this.#options, (takenAs) => others.flatMap((inbound) => this.#read(inbound, takenAs) ?? [])),
     );
-    const known = await this.#takeBack(read, batch);
-    const messages = read.filter(({ id }) => !known.has(id));
-    const results = messages.length === 0 ? [] : await this.#receive(messages, batch);
+    const results = messages.length === 0 ? [] : await this.#receive(messages, others);
     const stored = results.filter(({ kind }) => kind === 'stored').length;
     tell({
       kind: 'received',
       transport: broker.name,
       stored,
-      duplicates: read.length - stored,
-      ignored: batch.length - read.length,
+      duplicates: own + messages.length - stored,
+      ignored: batch.length - own - messages.length,
     });
   }
 
   /**
-   * Copies of our own dead letters that somebody has put back where they came from: those are replayed, and stored by nobody again.
-   * Gives the ids of all that are known.
+   * Copies of dead letters that somebody has put back where they came from. Ours are replayed, or nothing happens: what is not dead any
+   * more was handled or discarded, however long ago. Those of other services are theirs. None is stored: it came before. Gives how many
+   * are ours.
    */
-  async #takeBack(messages: readonly ForeignMessage[], found: readonly InboundMessage[]): Promise<ReadonlySet<string>> {
-    const { isDead, service, takeBack } = this.#options;
-    const cycles = new Map<string, number>();
-    for (const { sourceId, headers } of found) {
-      const { [DEAD_SERVICE]: of, 'dlq-cycle': cycle = '' } = headers;
-      if (of === service && /^\d{1,9}$/.test(cycle)) cycles.set(sourceId, Number(cycle));
-    }
-    if (isDead || cycles.size === 0) return new Set();
-    const copies = messages.flatMap(({ id, sourceId }) => {
-      const cycle = cycles.get(sourceId);
-      return cycle === undefined ? [] : [{ id, cycle }];
-    });
-    return new Set(await this.#untilAnswered(() => takeBack(copies)));
+  async #takeBack(copies: readonly InboundMessage[]): Promise<number> {
+    const { service, takeBack } = this.#options;
+    const own = copies.filter(({ headers }) => headers[DEAD_SERVICE] === service);
+    const letters = own.flatMap((copy) => deadLetterOf(copy) ?? []);
+    if (letters.length > 0) await this.#untilAnswered(() => takeBack(letters));
+    return own.length;
   }
 
   /** What a message is to us; nothing: it is none of ours. */

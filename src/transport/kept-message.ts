@@ -44,7 +44,7 @@ export function keptMessage(
     body: Buffer.from(body).toString('base64'),
   };
   return {
-    id: hashedId(`${type} ${inbound.sourceId}`),
+    id: keptId(type, inbound.sourceId),
     type,
     takenAs: keptAs(service, transport),
     key: undefined,
@@ -64,6 +64,11 @@ export function keptMessage(
     strict: false,
     sourceId,
   };
+}
+
+/** The id of a message that was kept, by where it was found. */
+export function keptId(type: KeptAbout['type'], sourceId: string): string {
+  return hashedId(`${type} ${sourceId}`);
 }
 
 /** What messages are taken as that are kept for a service. */

@@ -13,6 +13,8 @@ const PRECONDITION_FAILED = 406;
 export function isRefusedPlace(error: unknown): boolean {
   if (isHoldfastError(error, 'KAFKA_TOPIC_REFUSED')) return OF_A_TOPIC.has(error.details.answer);
   if (!isHoldfastError(error, 'BROKER_REFUSED')) return false;
+  // It does not fit into what the protocol has room for, wherever it goes.
+  if (error.cause instanceof RangeError) return false;
   const { code } = (error.cause ?? {}) as { readonly code?: unknown };
   return code !== PRECONDITION_FAILED || error.details.problem.includes('inequivalent');
 }

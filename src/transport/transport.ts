@@ -14,7 +14,7 @@ export interface TransportHost {
   readonly types: readonly string[];
   /** Those of these types that handlers of other processes of this service take, as the database says now. */
   readonly taken: (types: readonly string[]) => Promise<readonly string[]>;
-  /** Replays dead letters whose copies came back, and gives the ids that are known here. */
+  /** Replays dead letters whose copies came back, where they are still dead in that cycle. Gives the ids that are known here. */
   readonly takeBack: (copies: readonly { readonly id: string; readonly cycle: number }[]) => Promise<readonly string[]>;
   /** Stores messages that came in, each once however often it comes. */
   readonly receive: (messages: readonly ForeignMessage[]) => Promise<readonly SendResult[]>;

@@ -92,10 +92,36 @@ test('the copy of a dead letter that is put back where it came from is a replay:
   expect(seen.filter((one) => one.startsWith('book'))).toEqual(['book 1', 'book 2']);
   const audited = `select actor || ' ' || verb || ' ' || (details ->> 'cycle') from $.audit order by 1`;
   expect(await here.column(audited)).toEqual(['broker replay 1', 'broker replay 2']);
-  // When nothing of it is open any more it is known by its id.
+  // When nothing of it is open any more, and nobody remembers that it came, it is still a copy and no message.
+  await here.column(`delete from $.inbox`);
   await putBack(1);
-  await expect.poll(() => here.column(`select max(times)::int from $.inbox`)).not.toEqual([1]);
+  const told = (what: 'stored' | 'duplicates' | 'ignored'): number =>
+    here.events.reduce((sum, one) => sum + (one.kind === 'received' ? one[what] : 0), 0);
+  // Five copies were put back: each was known to one service, and none of the other's.
+  await expect.poll(() => [told('stored'), told('duplicates'), told('ignored')]).toEqual([4, 5, 5]);
+  expect(await here.column(`select id from $.inbox`)).toEqual([]);
   expect(seen).toHaveLength(4);
+});
+
+test('the copy of one that could not be read is a replay of it too, and makes no other dead letter [S0.9]', async ({
+  postgres,
+}) => {
+  const here = await testService(postgres);
+  const broker = localBroker();
+  const orders = here.another({ transport: transportOf(broker) });
+  orders.on(placed, 'book', () => undefined);
+  await here.start({ of: orders });
+  const attributes = { type: 'order.placed', id: '7', source: 'elsewhere' };
+  const body = Buffer.from([0xff, 0xfe]);
+  await broker.publish([{ type: 'order.placed', key: 'a', isDead: false, attributes, headers: {}, body }]);
+  for (const cycle of [0, 1]) {
+    await expect.poll(() => broker.published('order.dlq').length).toBe(cycle + 1);
+    const copy = broker.published('order.dlq')[cycle] as OutboundMessage;
+    expect(copy.headers).toMatchObject({ 'dlq-cycle': String(cycle), 'dlq-source': 'local:order@0' });
+    await broker.publish([{ ...copy, isDead: false }]);
+  }
+  await expect.poll(() => broker.published('order.dlq').length).toBe(3);
+  expect(await here.column(`select cycle from $.delivery`)).toEqual([2]);
 });
 
 test('copies that cannot be made, however many, hold up no others, and are all made once they can be [S0.9]', async ({

@@ -3,6 +3,7 @@ import { event, HoldfastError } from '../../src/index.ts';
 import { rabbitmq, type RabbitmqOptions } from '../../src/rabbitmq/index.ts';
 import { rabbitmqBroker } from '../../src/rabbitmq/rabbitmq.ts';
 import type { Broker, InboundMessage, OutboundMessage } from '../../src/transport/index.ts';
+import { isRefusedPlace } from '../../src/transport/refused-place.ts';
 import { needs, type TestServer } from '../support/needs.ts';
 import { connected, dropTopology } from '../support/rabbitmq-server.ts';
 import { testService } from '../relay/service.ts';
@@ -113,6 +114,8 @@ describe('a message published to RabbitMQ', () => {
       message({ n: 4 }),
     ]);
     expect(results.map(({ kind }) => kind)).toEqual(['published', 'failed', 'failed', 'published']);
+    // That is wrong with them, and not with where they go.
+    for (const result of results) if (result.kind === 'failed') expect(isRefusedPlace(result.error)).toBe(false);
     await expect.poll(() => numbersOf(seen).toSorted((a, b) => a - b)).toEqual([1, 4]);
   });
 

@@ -1,6 +1,10 @@
 import { Redis } from 'ioredis';
-import { describe, expect, onTestFinished } from 'vitest';
+import { createClient as nodeRedis } from 'redis';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { RunCommand } from '../../src/redis/redis-commands.ts';
 import { redisStreamsBroker } from '../../src/redis/redis-streams.ts';
+import { StreamReader } from '../../src/redis/stream-reader.ts';
+import { systemEffects } from '../../src/system/effects.ts';
 import { newId } from '../../src/system/new-id.ts';
 import type {
   Broker,
@@ -15,8 +19,73 @@ import { numberIn } from './number-in.ts';
 const GROUP = 'mail';
 const TYPE = 'order.placed';
 
+test('a connection of node-redis to a server that is away can be closed while it tries, and tries no more [S1.5]', async () => {
+  const made: ReturnType<typeof nodeRedis>[] = [];
+  // Nobody listens there.
+  const client = nodeRedis({ url: 'redis://127.0.0.1:1' });
+  const duplicate = client.duplicate.bind(client);
+  client.duplicate = ((...args: Parameters<typeof duplicate>) => {
+    const own = duplicate(...args);
+    made.push(own as never);
+    return own;
+  }) as never;
+  const broker = redisStreamsBroker({ client });
+  const publishing = publish(broker, 1);
+  publishing.catch(() => undefined);
+  await expect.poll(() => made.map(({ isOpen }) => isOpen)).toEqual([true]);
+  await broker.close();
+  await expect(publishing).rejects.toThrow(/closed/);
+  expect(made.map(({ isOpen }) => isOpen)).toEqual([false]);
+});
+
 describe('a reader of Redis Streams', () => {
   const onServer = needs('redis');
+
+  test('that stood still asks for nothing new before it has made sure that the stream is its own [S0.8] [S1.5]', async () => {
+    let aheadMs = 0;
+    const { monoMs } = systemEffects;
+    const clock = vi.spyOn(systemEffects, 'monoMs').mockImplementation(() => monoMs() + aheadMs);
+    onTestFinished(() => clock.mockRestore());
+    const asked: string[] = [];
+    const answers: Record<string, unknown> = {
+      EVAL: 1,
+      XGROUP: 'OK',
+      XAUTOCLAIM: ['0-0', []],
+      XINFO: [],
+      TIME: ['1', '0'],
+    };
+    const act: RunCommand = async (command = '') => {
+      asked.push(command);
+      // Another has taken the stream while it stood still.
+      return command === 'EVAL' && aheadMs > 0 ? 0 : answers[command];
+    };
+    const never = new Promise<never>(() => undefined);
+    const read: RunCommand = async (command = '') => {
+      asked.push(command);
+      if (aheadMs > 0) return never;
+      aheadMs = 9_000;
+      return [['order', [['1-0', ['body', '1']]]]];
+    };
+    const found: InboundMessage[] = [];
+    const request = {
+      group: GROUP,
+      types: [TYPE],
+      isDead: false,
+      onBatch: async (batch: readonly InboundMessage[]) => void found.push(...batch),
+      onPlace: () => undefined,
+      onLost: () => undefined,
+    };
+    const reader = new StreamReader(
+      { run: read, close: () => undefined },
+      { run: act, close: () => undefined },
+      { request, transport: 'redis', streams: ['order'], keepMs: 1_000 },
+    );
+    await reader.start();
+    await expect.poll(() => asked.filter((one) => one === 'EVAL').length).toBeGreaterThan(1);
+    expect(found).toHaveLength(1);
+    expect(asked.filter((one) => one === 'XREADGROUP')).toHaveLength(1);
+    await reader.stop();
+  });
 
   onServer(
     'that stops leaves what it had read ahead to the next, in order, and nothing of its name [S0.8] [S1.5]',

@@ -173,6 +173,28 @@ describe('a message that goes through a broker', () => {
     await expect.poll(() => seen).toEqual([[0xff, 0xfe, 0x00, 0x01]]);
   });
 
+  test('and was written by a service of ours is read as it is, also where decode reads what others wrote [S1.5]', async ({
+    postgres,
+  }) => {
+    const here = await testService(postgres);
+    const broker = localBroker({
+      decode: ({ headers, body }) => ({
+        type: `legacy.${headers['kind'] ?? 'unknown'}`,
+        payload: Buffer.from(body).toString(),
+      }),
+    });
+    const orders = here.another({ transport: transportOf(broker) });
+    const legacy = event<string>('legacy.paid');
+    const seen: unknown[] = [];
+    orders.on([placed, legacy], 'book', (payload) => void seen.push(payload));
+    await here.start({ of: orders });
+    await here.inTransaction((tx) => orders.send(tx, placed, { order: 'a', n: 1 }));
+    await expect.poll(() => seen).toEqual([{ order: 'a', n: 1 }]);
+    const of = { key: 'a', isDead: false, attributes: {}, headers: { kind: 'paid' } };
+    await broker.publish([{ ...of, type: 'legacy.paid', body: Buffer.from('EUR 5') }]);
+    await expect.poll(() => seen).toEqual([{ order: 'a', n: 1 }, 'EUR 5']);
+  });
+
   test('may be of a type that goes another way than the others [S1.5]', async ({ postgres }) => {
     const here = await testService(postgres);
     const [first, second] = [localBroker({ name: 'first' }), localBroker({ name: 'second' })];
