@@ -173,6 +173,8 @@ export interface DeliveryError {
   readonly message: string;
   readonly code?: string;
   readonly kind: string;
+  /** Trying again would not help: it was not tried again for what it is. */
+  readonly isFinal?: true;
   readonly stack?: string;
 }
 
