@@ -1,4 +1,4 @@
-import type { EndAnswer, FinishedStatus, KeptReply, RunEnd } from './idempotency-store.ts';
+import type { EndAnswer, FinishedAnswer, RunEnd } from './idempotency-store.ts';
 
 /** What somebody wants to do once. */
 export interface EntryRequest {
@@ -29,13 +29,7 @@ export type Entry<Tx> =
   | { readonly kind: 'mismatch' }
   | { readonly kind: 'running'; readonly leaseLeftMs: number }
   | { readonly kind: 'unknown'; readonly number: number }
-  | {
-      readonly kind: 'finished';
-      readonly status: FinishedStatus;
-      readonly reply: KeptReply | null;
-      readonly finishedAt: number;
-      readonly expiresAt: number;
-    }
+  | FinishedAnswer
   /** No store answered in time, and running unguarded was not chosen. */
   | { readonly kind: 'store-down'; readonly error: unknown }
   /** No store answered in time, and running unguarded was chosen. */

@@ -33,14 +33,16 @@ export type ClaimAnswer =
   | { readonly kind: 'running'; readonly leaseLeftMs: number }
   /** It began, and nobody knows how it ended. */
   | { readonly kind: 'unknown'; readonly run: number }
-  /** `reply` is `null` when it was erased. Times are milliseconds of the epoch by the store's clock. */
-  | {
-      readonly kind: 'finished';
-      readonly status: FinishedStatus;
-      readonly reply: KeptReply | null;
-      readonly finishedAt: number;
-      readonly expiresAt: number;
-    };
+  | FinishedAnswer;
+
+/** It has ended. `reply` is `null` when it was erased. Times are milliseconds of the epoch by the store's clock. */
+export interface FinishedAnswer {
+  readonly kind: 'finished';
+  readonly status: FinishedStatus;
+  readonly reply: KeptReply | null;
+  readonly finishedAt: number;
+  readonly expiresAt: number;
+}
 
 /** How a run ended: as it should, or with an error that is kept and answered again. */
 export type FinishedStatus = 'completed' | 'failed';

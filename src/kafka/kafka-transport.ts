@@ -8,6 +8,7 @@ import type {
   OutboundMessage,
   PublishResult,
 } from '../transport/broker.ts';
+import { checkRetryDelays, retryDelayOf } from '../transport/retry-delay.ts';
 import { transportOf } from '../transport/transport-of.ts';
 import type { Transport } from '../transport/transport.ts';
 import { within } from '../transport/within.ts';
@@ -17,6 +18,7 @@ import { GroupReader } from './group-reader.ts';
 import { type OutboundRecord, toRecord } from './kafka-record.ts';
 import { endClient, type KafkaClients, kafkaClients, type KafkaLibrary, type KafkaProducer } from './kafka-library.ts';
 import { partitionOf } from './partition-of.ts';
+import { RetryReader } from './retry-reader.ts';
 
 /** What `kafka` takes. Only the brokers must be there. */
 export interface KafkaOptions {
@@ -40,12 +42,19 @@ export interface KafkaOptions {
   readonly prefix?: string | undefined;
   /** Records of one partition are sent together up to this many bytes; the broker's limit is for all of them. Default 900,000. */
   readonly maxBatchBytes?: number | undefined;
+  /**
+   * Retry topics say when a dead letter is tried again: its copy waits in `<topic>.retry.<delay>`, after the first failure the first of these
+   * delays, and so on; after the last it stays dead. For handlers with `maxAttempts: 1`. Each delay has a reader of its own.
+   * Default none: retries wait in the database.
+   */
+  readonly retryDelaysMs?: readonly number[] | undefined;
   readonly decode?: Decode | undefined;
 }
 
 const MAX_BATCH_BYTES = 900_000;
 const CLOSE_MS = 3_000;
-const FIELDS = 'brokers clientId tls sasl clientOptions client name topic prefix maxBatchBytes decode'.split(' ');
+const DEAD = '.dlq';
+const NAMES = 'brokers clientId tls sasl clientOptions client name topic prefix maxBatchBytes retryDelaysMs decode';
 
 /**
  * Kafka, through `@platformatic/kafka`. The order of a key is that of its partition; each partition is read by one consumer of a
@@ -58,26 +67,29 @@ export function kafka(options: KafkaOptions): Transport {
 /** The broker of `kafka`. */
 export function kafkaBroker(options: KafkaOptions): Broker {
   const check = new OptionCheck('kafka()');
-  check.known(options, FIELDS);
+  check.known(options, NAMES.split(' '));
   const { brokers, clientId = 'holdfast', tls, sasl, clientOptions, client, name = 'kafka', prefix = '' } = options;
-  const { topic = topicOfType, maxBatchBytes = MAX_BATCH_BYTES, decode } = options;
+  const { topic = topicOfType, maxBatchBytes = MAX_BATCH_BYTES, retryDelaysMs = [], decode } = options;
   if (!Array.isArray(brokers) || brokers.length === 0 || brokers.some((one) => typeof one !== 'string' || one === ''))
     check.refuse('brokers', brokers, "write a list such as ['localhost:9092']");
   if (client !== undefined && (typeof client.Producer !== 'function' || typeof client.Consumer !== 'function'))
     check.refuse('client', client, "pass what import * as client from '@platformatic/kafka' gives");
   check.number('maxBatchBytes', maxBatchBytes, { min: 1, integer: true, write: 'write bytes, from 1' });
+  checkRetryDelays(check, retryDelaysMs);
   check.done();
   const settings = { ...clientOptions, clientId, bootstrapBrokers: [...brokers], ...present({ tls, sasl }) };
-  const topicOf = (type: string, isDead: boolean): string => `${prefix}${topic(type)}${isDead ? '.dlq' : ''}`;
-  return new KafkaBroker({ clients: kafkaClients(settings, client), name, prefix, topicOf, maxBatchBytes, decode });
+  const topicOf = (type: string): string => `${prefix}${topic(type)}`;
+  const clients = kafkaClients(settings, client);
+  return new KafkaBroker({ clients, name, prefix, topicOf, maxBatchBytes, retryDelaysMs, decode });
 }
 
 interface Parts {
   readonly clients: KafkaClients;
   readonly name: string;
   readonly prefix: string;
-  readonly topicOf: (type: string, isDead: boolean) => string;
+  readonly topicOf: (type: string) => string;
   readonly maxBatchBytes: number;
+  readonly retryDelaysMs: readonly number[];
   readonly decode: Decode | undefined;
 }
 
@@ -125,13 +137,13 @@ class KafkaBroker implements Broker {
     signal: AbortSignal,
   ): Promise<readonly PublishResult[]> {
     signal.throwIfAborted();
-    const { clients, topicOf, maxBatchBytes } = this.#parts;
+    const { clients, maxBatchBytes } = this.#parts;
     this.#producer ??= clients.producer();
     const producer = await this.#producer;
     const sender = new BatchSender({
       producer,
       maxBatchBytes,
-      topicOf: ({ type, isDead }) => topicOf(type, isDead),
+      topicOf: (message) => this.#topicOf(message),
       partitionOf: ({ key }, { partitionsCount }) =>
         key ? partitionOf(key, partitionsCount) : (this.#spread += 1) % partitionsCount,
     });
@@ -139,9 +151,21 @@ class KafkaBroker implements Broker {
   }
 
   async consume(request: ConsumeRequest): Promise<Consumption> {
-    const { clients, topicOf, prefix } = this.#parts;
-    const topics = [...new Set(request.types.map((type) => topicOf(type, request.isDead)))];
-    const group = `${prefix}${request.group}${request.isDead ? '.dlq' : ''}`;
+    const { topicOf, retryDelaysMs } = this.#parts;
+    const topics = [...new Set(request.types.map(topicOf))];
+    const ending = request.isDead ? DEAD : '';
+    const reading = await this.#read(request, endWith(topics, ending), ending);
+    const retries = [...new Set(request.isDead ? [] : retryDelaysMs)].map((delayMs) => {
+      const waiting = endWith(topics, retryEnding(delayMs));
+      const open = (own: ConsumeRequest): Promise<Consumption> => this.#read(own, waiting, retryEnding(delayMs));
+      return new RetryReader({ delayMs, topics: waiting, request, open, effects: systemEffects });
+    });
+    return { stop: async () => void (await Promise.all([reading, ...retries].map((one) => one.stop()))) };
+  }
+
+  async #read(request: ConsumeRequest, topics: readonly string[], ending: string): Promise<Consumption> {
+    const { clients, prefix } = this.#parts;
+    const group = `${prefix}${request.group}${ending}`;
     const [member, fetcher] = [await clients.consumer(group), await clients.consumer(group)];
     const reader = new GroupReader(member, fetcher, { request, topics, effects: systemEffects });
     try {
@@ -153,12 +177,26 @@ class KafkaBroker implements Broker {
     return reader;
   }
 
+  #topicOf(message: OutboundMessage): string {
+    const { topicOf, retryDelaysMs } = this.#parts;
+    const delayMs = retryDelayOf(message, retryDelaysMs);
+    return `${topicOf(message.type)}${delayMs === undefined ? (message.isDead ? DEAD : '') : retryEnding(delayMs)}`;
+  }
+
   async close(): Promise<void> {
     const producer = this.#producer;
     this.#producer = undefined;
     const made = await producer?.catch(() => undefined);
     if (made) await endClient(made, (closing) => within(systemEffects, closing, CLOSE_MS));
   }
+}
+
+function retryEnding(delayMs: number): string {
+  return `.retry.${delayMs}`;
+}
+
+function endWith(topics: readonly string[], ending: string): readonly string[] {
+  return topics.map((topic) => topic + ending);
 }
 
 function present(values: Readonly<Record<string, unknown>>): Record<string, unknown> {

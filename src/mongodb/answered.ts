@@ -1,19 +1,11 @@
+import { answerWithin } from '../kernel/answer-within.ts';
 import type { Effects } from '../kernel/effects.ts';
 import { HoldfastError } from '../kernel/error.ts';
 
 /** How long the server may take for one answer. */
 const ANSWER_LIMIT_MS = 15_000;
 
-/** What `work` gives, or `DATABASE_TIMEOUT` once the time is up: a server that hangs must not hold up a stop. Leaves no timer. */
-export async function answered<T>(effects: Effects, work: Promise<T>, timeoutMs: number = ANSWER_LIMIT_MS): Promise<T> {
-  let timer: unknown;
-  const late = new Promise<never>((_, reject) => {
-    timer = effects.setTimer(() => reject(new HoldfastError('DATABASE_TIMEOUT', { timeoutMs })), timeoutMs);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    effects.clearTimer(timer);
-    work.catch(() => undefined);
-  }
+/** What `work` gives, or `DATABASE_TIMEOUT` once the time is up: a server that hangs must not hold up a stop. */
+export function answered<T>(effects: Effects, work: Promise<T>, timeoutMs: number = ANSWER_LIMIT_MS): Promise<T> {
+  return answerWithin(effects, work, timeoutMs, () => new HoldfastError('DATABASE_TIMEOUT', { timeoutMs }));
 }

@@ -1,5 +1,7 @@
+import type { Envelope } from './envelope.ts';
+
 /** A message as a sender hands it to a store: complete, checked, not yet written. */
-export interface NewMessage {
+export interface NewMessage extends Envelope {
   readonly id: string;
   readonly type: string;
   /** What it is taken as, where that is not its type: by whom it is published, or for whom it was received. */
@@ -9,16 +11,6 @@ export interface NewMessage {
   readonly payload: string;
   /** Given by the sender: a second message with it is not stored. Without one the id serves, and nothing is compared. */
   readonly idempotencyKey: string | undefined;
-  readonly source: string;
-  readonly target: string | undefined;
-  readonly aggregateType: string | undefined;
-  readonly aggregateId: string | undefined;
-  readonly generation: number | undefined;
-  readonly correlationId: string | undefined;
-  readonly causationId: string | undefined;
-  readonly traceparent: string | undefined;
-  readonly tracestate: string | undefined;
-  readonly headers: Readonly<Record<string, string>> | undefined;
   readonly deliverAt: Date | undefined;
   /** Senders of the same key queue behind each other until they commit. */
   readonly strict: boolean;

@@ -3,11 +3,12 @@ import { newId } from '../system/new-id.ts';
 import type { OutboundMessage, PublishResult } from '../transport/broker.ts';
 import type { AmqpConfirmChannel } from './amqp-client.ts';
 import { PLACE_HEADER, propertiesOf } from './amqp-message.ts';
+import type { Place } from './topology.ts';
 
 /** What a session publishes with. */
 export interface SessionOptions {
   readonly transport: string;
-  readonly exchangeOf: (type: string, isDead: boolean) => string;
+  readonly placeOf: (message: OutboundMessage) => Place;
   /** A message that reaches no queue has failed. */
   readonly mandatory: boolean;
 }
@@ -73,8 +74,9 @@ export class ConfirmSession {
   }
 
   #send(message: OutboundMessage, settle: (outcome: Sent) => void): void {
-    const { exchangeOf, mandatory } = this.#options;
-    const { type, isDead, body } = message;
+    const { placeOf, mandatory } = this.#options;
+    const { body } = message;
+    const { exchange, routingKey } = placeOf(message);
     const place = `${this.#id}/${(this.#count += 1)}`;
     // The broker sends a message back before it confirms it.
     const onConfirm = (error: unknown): void =>
@@ -82,7 +84,7 @@ export class ConfirmSession {
     const content = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
     const properties = { ...propertiesOf(message, place), mandatory };
     try {
-      this.channel.publish(exchangeOf(type, isDead), type, content as never, properties, onConfirm);
+      this.channel.publish(exchange, routingKey, content as never, properties, onConfirm);
     } catch (error) {
       // A name or the headers are longer than the protocol has room for.
       onConfirm(error);

@@ -4,7 +4,7 @@ import type { OutboundMessage, PublishResult } from '../transport/broker.ts';
 import { within } from '../transport/within.ts';
 import type { AmqpLink, AmqpLinks } from './amqp-link.ts';
 import { ConfirmSession } from './confirm-session.ts';
-import type { Topology } from './topology.ts';
+import type { Place, Topology } from './topology.ts';
 
 /** What a publisher works with. */
 export interface PublisherOptions {
@@ -54,12 +54,12 @@ export class ConfirmedPublisher {
   async #publishAll(line: Line, messages: readonly OutboundMessage[]): Promise<readonly PublishResult[]> {
     const { topology } = this.#options;
     const refused = await this.#declare(line, messages);
-    const open = messages.filter(({ type, isDead }) => !refused.has(topology.exchangeOf(type, isDead)));
+    const open = messages.filter((message) => !refused.has(nameOf(topology.placeOf(message))));
     const small = open.filter(({ body }) => body.length < LARGE);
     const results = (await this.#publishOpen(line, small)).values();
     const all: PublishResult[] = [];
     for (const message of messages) {
-      const error = refused.get(topology.exchangeOf(message.type, message.isDead));
+      const error = refused.get(nameOf(topology.placeOf(message)));
       if (error !== undefined) all.push({ kind: 'failed', error });
       else if (message.body.length < LARGE) all.push(results.next().value as PublishResult);
       else all.push(...(await this.#publishOpen(line, [message])));
@@ -104,17 +104,18 @@ export class ConfirmedPublisher {
   async #declare(line: Line, messages: readonly OutboundMessage[]): Promise<ReadonlyMap<string, unknown>> {
     const { topology } = this.#options;
     const refused = new Map<string, unknown>();
-    for (const { type, isDead } of messages) {
-      const exchange = topology.exchangeOf(type, isDead);
-      if (line.declared.has(exchange) || refused.has(exchange)) continue;
+    for (const message of messages) {
+      const place = topology.placeOf(message);
+      const name = nameOf(place);
+      if (line.declared.has(name) || refused.has(name)) continue;
       const session = await this.#session(line);
       try {
-        await topology.declareExchange(session.channel, exchange, isDead);
-        line.declared.add(exchange);
+        await topology.declarePlace(session.channel, place);
+        line.declared.add(name);
         line.idle.push(session);
       } catch (error) {
         if (!isHoldfastError(error, 'BROKER_REFUSED')) throw error;
-        refused.set(exchange, error);
+        refused.set(name, error);
       }
     }
     return refused;
@@ -123,9 +124,9 @@ export class ConfirmedPublisher {
   async #session(line: Line): Promise<ConfirmSession> {
     const { topology, mandatory, transport } = this.#options;
     for (let idle = line.idle.pop(); idle; idle = line.idle.pop()) if (!idle.isClosed) return idle;
-    const exchangeOf = (type: string, isDead: boolean): string => topology.exchangeOf(type, isDead);
+    const placeOf = (message: OutboundMessage): Place => topology.placeOf(message);
     const channel = await line.link.connection.createConfirmChannel();
-    return new ConfirmSession(channel, { transport, exchangeOf, mandatory });
+    return new ConfirmSession(channel, { transport, placeOf, mandatory });
   }
 
   #open(): Promise<Line> {
@@ -138,4 +139,9 @@ export class ConfirmedPublisher {
     opening.then(({ link }) => link.ended.then(forget), forget);
     return opening;
   }
+}
+
+/** An exchange, or a queue: they may have the same name. */
+function nameOf({ exchange, routingKey, waiting }: Place): string {
+  return waiting ? `queue ${routingKey}` : exchange;
 }

@@ -9,6 +9,7 @@ import type {
   PublishResult,
 } from '../transport/broker.ts';
 import type { KeyLock } from '../transport/key-lock.ts';
+import { checkRetryDelays } from '../transport/retry-delay.ts';
 import { transportOf } from '../transport/transport-of.ts';
 import type { Transport } from '../transport/transport.ts';
 import { topicOfType } from '../transport/topic-of-type.ts';
@@ -46,6 +47,11 @@ export interface RabbitmqOptions {
    * not kept then; without this option one consumer at a time reads a queue, and it is.
    */
   readonly competing?: { readonly lock: KeyLock } | undefined;
+  /**
+   * The broker says when a dead letter is tried again: its copy waits in a queue with a time to live, after the first failure the first of
+   * these delays, and so on; after the last it stays dead. For handlers with `maxAttempts: 1`. Default none: retries wait in the database.
+   */
+  readonly retryDelaysMs?: readonly number[] | undefined;
   readonly decode?: Decode | undefined;
 }
 
@@ -64,8 +70,8 @@ export function rabbitmq(options: RabbitmqOptions): Transport {
 /** The broker of `rabbitmq`. */
 export function rabbitmqBroker(options: RabbitmqOptions): Broker {
   const check = new OptionCheck('rabbitmq()');
-  check.known(options, [...NAMES, 'competing', 'decode']);
-  const { url, prefetch = PREFETCH, client, competing } = options;
+  check.known(options, [...NAMES, 'competing', 'retryDelaysMs', 'decode']);
+  const { url, prefetch = PREFETCH, client, competing, retryDelaysMs = [] } = options;
   const addresses = (Array.isArray(url) ? url : [url]) as readonly (string | object)[];
   if (addresses.length === 0 || !addresses.every(isAddress))
     check.refuse('url', url, 'write amqp://user:password@host/vhost, or what amqplib takes as an object');
@@ -79,6 +85,7 @@ export function rabbitmqBroker(options: RabbitmqOptions): Broker {
     check.refuse('client', client, 'pass the library: import amqplib from "amqplib"');
   if (competing !== undefined && typeof (competing.lock as Partial<KeyLock> | undefined)?.hold !== 'function')
     check.refuse('competing.lock', competing.lock, 'pass redisKeyLock({ client })');
+  checkRetryDelays(check, retryDelaysMs);
   check.done();
   return new Rabbitmq({ ...options, addresses, prefetch });
 }
@@ -99,13 +106,13 @@ class Rabbitmq implements Broker {
 
   constructor(parts: Parts) {
     const { name = 'rabbitmq', topic = topicOfType, prefix = '', declares = true, mandatory = true } = parts;
-    const { client, addresses, socketOptions = {}, competing, decode } = parts;
+    const { client, addresses, socketOptions = {}, competing, retryDelaysMs = [], decode } = parts;
     this.name = name;
     this.decode = decode;
     this.#parts = parts;
     this.#links = new AmqpLinks({ connect: connectBy(client), addresses, socketOptions }, systemEffects);
     const isCompeting = competing !== undefined;
-    this.#topology = new Topology({ transport: name, topicOf: topic, prefix, declares, isCompeting });
+    this.#topology = new Topology({ transport: name, topicOf: topic, prefix, declares, isCompeting, retryDelaysMs });
     this.#publisher = new ConfirmedPublisher({
       transport: name,
       links: this.#links,

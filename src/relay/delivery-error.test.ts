@@ -19,6 +19,11 @@ describe('the kept error', () => {
     expect(kept.stack).not.toContain('second');
   });
 
+  test('says that trying again would not help, where that is so [S1.7]', () => {
+    expect(toDeliveryError(new Error('x'), { verdict: 'fail', kind: 'terminal' }).isFinal).toBe(true);
+    expect(toDeliveryError(new Error('x'), failure)).not.toHaveProperty('isFinal');
+  });
+
   test('has at most 20 places of a stack, whichever engine wrote it', () => {
     const places = (line: string): string[] | undefined =>
       toDeliveryError({ stack: `Error: x\n${`${line}\n`.repeat(30)}` }, failure).stack?.split('\n');

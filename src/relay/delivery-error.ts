@@ -26,6 +26,7 @@ export function toDeliveryError(thrown: unknown, failure: Failure): DeliveryErro
     message: safely(() => messageWithCauses(thrown), 'what was thrown could not be read'),
     ...(code === undefined ? {} : { code: kept(code, MAX_NAME_BYTES) }),
     kind: failure.kind,
+    ...(failure.verdict === 'fail' && { isFinal: true as const }),
     ...(stack === undefined ? {} : { stack }),
   };
 }

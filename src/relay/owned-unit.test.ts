@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { bareEnvelope } from '../outbox/envelope.ts';
 import type { KeyLine } from './key-line.ts';
 import { OwnedUnit } from './owned-unit.ts';
 import type { Delivery } from './relay-store.ts';
@@ -27,6 +28,7 @@ function ownedUnit(options: { parks?: boolean; carefulStarts?: number } = {}): O
 
 function row(seq: number, key?: string, more: Partial<Delivery> = {}): Delivery {
   return {
+    ...bareEnvelope('s'),
     unit: 7,
     seq,
     state: 'ready',
@@ -41,16 +43,6 @@ function row(seq: number, key?: string, more: Partial<Delivery> = {}): Delivery 
     retry: undefined,
     starts: 0,
     idempotencyKey: `id-${seq}`,
-    source: 's',
-    target: undefined,
-    aggregateType: undefined,
-    aggregateId: undefined,
-    generation: undefined,
-    correlationId: undefined,
-    causationId: undefined,
-    traceparent: undefined,
-    tracestate: undefined,
-    headers: undefined,
     createdAtMs: 0,
     ...more,
   };

@@ -1,4 +1,5 @@
 import type { RetryState } from '../kernel/retry-state.ts';
+import type { Envelope } from '../outbox/envelope.ts';
 import type { ForeignMessage, OutboxStore, SendResult } from '../outbox/outbox-store.ts';
 
 /**
@@ -82,7 +83,7 @@ export interface Snapshot {
 export type OpenState = 'ready' | 'waiting';
 
 /** One delivery as it is read. */
-export interface Delivery {
+export interface Delivery extends Envelope {
   readonly unit: number;
   readonly seq: number;
   readonly state: OpenState;
@@ -103,16 +104,6 @@ export interface Delivery {
   /** How often it was started by a process that died, as far as marked. */
   readonly starts: number;
   readonly idempotencyKey: string;
-  readonly source: string;
-  readonly target: string | undefined;
-  readonly aggregateType: string | undefined;
-  readonly aggregateId: string | undefined;
-  readonly generation: number | undefined;
-  readonly correlationId: string | undefined;
-  readonly causationId: string | undefined;
-  readonly traceparent: string | undefined;
-  readonly tracestate: string | undefined;
-  readonly headers: Readonly<Record<string, string>> | undefined;
   readonly createdAtMs: number;
 }
 
@@ -173,6 +164,8 @@ export interface DeliveryError {
   readonly message: string;
   readonly code?: string;
   readonly kind: string;
+  /** Trying again would not help: it was not tried again for what it is. */
+  readonly isFinal?: true;
   readonly stack?: string;
 }
 

@@ -126,40 +126,19 @@ function endsByItself({ maxWaitMs, maxElapsedMs }: PolicyOptions, schedule: Sche
   return far === undefined || Number.isFinite(maxElapsedMs) || (Number.isFinite(maxWaitMs) && far > 0);
 }
 
+const LIMITS = {
+  maxAttempts: { min: 1, integer: true, write: 'write a whole number from 1, the first attempt included' },
+  timeoutMs: { min: 1, write: 'write milliseconds from 1, or Infinity for no bound' },
+  maxWaitMs: { min: 0, write: 'write milliseconds from 0, or leave it out' },
+  maxElapsedMs: { min: 1, write: 'write milliseconds from 1, or leave it out' },
+};
+
 function checkLimits(check: OptionCheck, options: PolicyOptions): void {
-  const { maxAttempts, timeoutMs, maxWaitMs, maxElapsedMs, clock } = options;
-  if (maxAttempts !== undefined) {
-    check.number('maxAttempts', maxAttempts, {
-      min: 1,
-      max: Infinity,
-      integer: true,
-      write: 'write a whole number from 1, the first attempt included',
-    });
-  }
-  if (timeoutMs !== undefined) {
-    check.number('timeoutMs', timeoutMs, {
-      min: 1,
-      max: Infinity,
-      write: 'write milliseconds from 1, or Infinity for no bound',
-    });
-  }
-  if (maxWaitMs !== undefined) {
-    check.number('maxWaitMs', maxWaitMs, {
-      min: 0,
-      max: Infinity,
-      write: 'write milliseconds from 0, or leave it out',
-    });
-  }
-  if (maxElapsedMs !== undefined) {
-    check.number('maxElapsedMs', maxElapsedMs, {
-      min: 1,
-      max: Infinity,
-      write: 'write milliseconds from 1, or leave it out',
-    });
-    if (timeoutMs !== undefined && timeoutMs !== Infinity && timeoutMs > maxElapsedMs) {
-      check.refuse('timeoutMs', timeoutMs, `make it at most maxElapsedMs, which is ${maxElapsedMs}`);
-    }
-  }
+  const { timeoutMs, maxElapsedMs, clock } = options;
+  for (const name of Object.keys(LIMITS) as (keyof typeof LIMITS)[])
+    if (options[name] !== undefined) check.number(name, options[name], { ...LIMITS[name], max: Infinity });
+  if (maxElapsedMs !== undefined && timeoutMs !== undefined && timeoutMs !== Infinity && timeoutMs > maxElapsedMs)
+    check.refuse('timeoutMs', timeoutMs, `make it at most maxElapsedMs, which is ${maxElapsedMs}`);
   if (clock !== undefined) check.word('clock', clock, ['monotonic', 'wall']);
 }
 

@@ -64,10 +64,15 @@ export function toWire({ delivery, payload, sequence, trace }: Omit<OutboundItem
 
 /** The header of a copy that says whose dead letter it is. */
 export const DEAD_SERVICE = 'dlq-service';
-const DEAD_CYCLE = 'dlq-cycle';
+/** Which round of it: how often it was replayed before. */
+export const DEAD_CYCLE = 'dlq-cycle';
+/** Says that trying again would not help. */
+export const DEAD_FINAL = 'dlq-final';
+/** When it died. */
+export const DEAD_AT = 'dlq-failed-at';
 /** Where it was found, of one that could not be read. */
 const DEAD_SOURCE = 'dlq-source';
-const COPY_HEADERS = [DEAD_SERVICE, DEAD_CYCLE, DEAD_SOURCE];
+const COPY_HEADERS = [DEAD_SERVICE, DEAD_CYCLE, DEAD_FINAL, DEAD_SOURCE];
 
 /**
  * The copy of a dead letter: the message as it was, with the reason in headers that other tools can read. Nothing for one that could
@@ -81,9 +86,10 @@ export function toDeadWire({ delivery, error, failedAtMs }: DeadLetter, service:
     'dlq-reason': error.code ?? error.name,
     'dlq-message': error.message,
     'dlq-attempts': String(delivery.attempts),
-    'dlq-failed-at': new Date(failedAtMs).toISOString(),
+    [DEAD_AT]: new Date(failedAtMs).toISOString(),
     [DEAD_CYCLE]: String(delivery.cycle),
     [DEAD_SERVICE]: service,
+    ...(error.isFinal && { [DEAD_FINAL]: 'true' }),
   };
   return { ...wire, isDead: true, headers: { ...wire.headers, ...reason } };
 }

@@ -1,3 +1,4 @@
+import { bareEnvelope } from '../outbox/envelope.ts';
 import type { ForeignMessage } from '../outbox/outbox-store.ts';
 import { hashedId } from './hashed-id.ts';
 import { receivedAs } from './taken-as.ts';
@@ -44,22 +45,13 @@ export function keptMessage(
     body: Buffer.from(body).toString('base64'),
   };
   return {
+    ...bareEnvelope(transport),
     id: keptId(type, inbound.sourceId),
     type,
     takenAs: keptAs(service, transport),
     key: undefined,
     payload: JSON.stringify(kept),
     idempotencyKey: undefined,
-    source: transport,
-    target: undefined,
-    aggregateType: undefined,
-    aggregateId: undefined,
-    generation: undefined,
-    correlationId: undefined,
-    causationId: undefined,
-    traceparent: undefined,
-    tracestate: undefined,
-    headers: undefined,
     deliverAt: undefined,
     strict: false,
     sourceId,

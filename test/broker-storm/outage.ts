@@ -4,10 +4,11 @@ import { createInterface } from 'node:readline';
 import { setTimeout as passed } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { holdfast, outgoing } from 'holdfast';
-import { migrate, postgres } from 'holdfast/postgres';
-import { Client } from 'pg';
+import { postgres } from 'holdfast/postgres';
+import type { Client } from 'pg';
 import { expect, onTestFinished } from 'vitest';
 import type { TestServer } from '../support/needs.ts';
+import { effectTable } from './effect-table.ts';
 import { OUTAGE_SERVICE, type OutageProcessOptions, outageStep, type OutageStep } from './outage-process.ts';
 import { openTransport, type StormBroker } from './storm-transport.ts';
 
@@ -46,7 +47,7 @@ const MOST_MB = (3 * 4_096 * FILLING.length) / MEGABYTE;
  */
 export async function outage({ postgres: { url, namespace }, broker, server }: OutageOptions): Promise<OutageReport> {
   const schema = `${namespace}_outage_${broker.kind}`;
-  const client = await prepare(url, schema);
+  const client = await effectTable(url, schema);
   const hf = holdfast({
     service: OUTAGE_SERVICE,
     store: postgres({ schema }),
@@ -114,18 +115,6 @@ async function judge(client: Client, schema: string): Promise<void> {
     ).toEqual(ofKey.map(({ n }) => n));
   const open = await client.query(`select 1 from ${schema}.delivery where attempts > 0 or state = 2`);
   expect(open.rows).toEqual([]);
-}
-
-async function prepare(url: string, schema: string): Promise<Client> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  await migrate(client, { schema });
-  await client.query(`create table ${schema}.effect (place bigserial, id text not null, n int not null)`);
-  onTestFinished(async () => {
-    await client.query(`drop schema ${schema} cascade`);
-    await client.end();
-  });
-  return client;
 }
 
 interface Memory {

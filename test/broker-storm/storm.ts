@@ -4,11 +4,12 @@ import { createInterface } from 'node:readline';
 import { setTimeout as passed } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { holdfast, outgoing } from 'holdfast';
-import { migrate, postgres } from 'holdfast/postgres';
-import { Client } from 'pg';
+import { postgres } from 'holdfast/postgres';
+import type { Client } from 'pg';
 import { expect, onTestFinished } from 'vitest';
 import { amount } from '../support/amount.ts';
 import type { TestServer } from '../support/needs.ts';
+import { effectTable } from './effect-table.ts';
 import type { BrokerProxy } from './broker-proxy.ts';
 import type { MemberOptions } from './member-process.ts';
 import { STORM_SERVICE, stormStep, type StormStep } from './storm-event.ts';
@@ -56,7 +57,7 @@ const BATCH: number = amount(100, 250);
 /** Sends, makes trouble, waits until everything is done, and looks at what is there. The effect table has no unique key. */
 export async function storm(options: StormOptions): Promise<StormLedger> {
   const schema = `${options.postgres.namespace}_storm_${options.broker.kind}`;
-  const client = await prepare(options.postgres.url, schema);
+  const client = await effectTable(options.postgres.url, schema);
   const steps = stepsOf(options.messages);
   const crew = new StormCrew({ url: options.postgres.url, schema, broker: options.broker, leaseMs: LEASE_MS });
   for (let n = 0; n < options.members; n++) await crew.hire();
@@ -144,18 +145,6 @@ function troublesOf(
       if (silences++ < 2) count.connectionsSilenced += server.proxy.fallSilent();
     },
   ];
-}
-
-async function prepare(url: string, schema: string): Promise<Client> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  await migrate(client, { schema });
-  await client.query(`create table ${schema}.effect (place bigserial, id text not null, n int not null)`);
-  onTestFinished(async () => {
-    await client.query(`drop schema ${schema} cascade`);
-    await client.end();
-  });
-  return client;
 }
 
 /** Nothing lost, nothing twice, in order, and dead exactly what is poison. */

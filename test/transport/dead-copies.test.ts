@@ -217,3 +217,28 @@ test('a message can be sent to its broker once more by an operator, under the sa
   await expect.poll(() => here.column(`select times from $.inbox`)).toEqual([2]);
   expect(calls).toBe(1);
 });
+
+test('a copy that two processes take back at once is one more try: what has died again meanwhile is another round [S0.9] [S1.7]', async ({
+  postgres,
+}) => {
+  const here = await testService(postgres);
+  const broker = localBroker();
+  const orders = here.another({ transport: transportOf(broker) });
+  orders.on(placed, 'book', () => {
+    throw new TerminalHandlerError('never');
+  });
+  await here.start({ of: orders });
+  await here.inTransaction((tx) => orders.send(tx, placed, { order: 'a', n: 1 }));
+  await expect.poll(() => here.column(`select mirrored from $.delivery where state = 2`)).toEqual([0]);
+  const copy = broker.published('order.dlq')[0] as OutboundMessage;
+  // As long as another process has the row, it may replay it, run it, and see it die again.
+  await here.inTransaction(async (tx) => {
+    await tx.query(`update "${here.schema}".delivery set cycle = 1, mirrored = 1 where state = 2`);
+    await broker.publish([{ ...copy, isDead: false }]);
+    const waiting = `select count(*)::int from pg_stat_activity where wait_event_type = 'Lock' and query like '%${here.schema}%'`;
+    await expect.poll(() => here.column(waiting)).toEqual([1]);
+  });
+  await expect.poll(() => here.events.filter(({ kind }) => kind === 'received').length).toBe(2);
+  expect(await here.column(`select cycle from $.delivery where state = 2`)).toEqual([1]);
+  expect(await here.column(`select verb from $.audit`)).toEqual([]);
+});

@@ -20,15 +20,18 @@ export function mirrorActs(
   const note = `update ${schema}.delivery d set mirrored = x.cycle
     from json_to_recordset($1::text::json) as x (unit int, seq bigint, cycle int)
     where d.unit = x.unit and d.state = 2 and d.seq = x.seq and d.cycle = x.cycle`;
-  const known = `select d.id::text, d.handler, (d.state = 2 and d.cycle = x.cycle)::int
+  const known = `select d.id::text, d.handler, case when d.state = 2 and d.cycle = x.cycle then d.cycle end
     from json_to_recordset($2::text::json) as x (id uuid, cycle int) join ${schema}.delivery d on d.id = x.id
     join ${schema}.handler h on h.id = d.handler and h.service = $1::text`;
+  // Locked with a look at the cycle: the same copy, taken back by another process, may have been tried and be dead again since.
   const replay = `select ${schema}.operator_replay(array_agg(x.id), array_agg(x.handler), null, 'broker', 'it came back')
-    from json_to_recordset($1::text::json) as x (id uuid, handler smallint)`;
+    from (select d.id, d.handler from json_to_recordset($1::text::json) as x (id uuid, handler smallint, cycle int)
+      join ${schema}.delivery d on d.id = x.id and d.handler = x.handler where d.state = 2 and d.cycle = x.cycle
+      order by d.id, d.handler for update of d) x`;
   return {
     takeBack: async (service, copies) => {
       const rows = await link.query(known, [service, JSON.stringify(copies)]);
-      const dead = rows.filter(([, , isDead]) => Number(isDead) === 1).map(([id, handler]) => ({ id, handler }));
+      const dead = rows.filter(([, , cycle]) => cycle !== null).map(([id, handler, cycle]) => ({ id, handler, cycle }));
       if (dead.length > 0) await link.query(replay, [JSON.stringify(dead)]);
       return rows.map(([id]) => id as string);
     },
