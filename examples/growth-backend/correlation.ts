@@ -1,35 +1,29 @@
 import type { LogFields } from 'holdfast';
 
-/** What tells which action something belongs to, and the header of a message that carries it. */
-const HEADERS = {
-  requestId: 'request-id',
-  userId: 'user-id',
-  orgId: 'org-id',
-  runId: 'run-id',
-  moduleId: 'module-id',
-  missionId: 'mission-id',
-  missionInstanceId: 'mission-instance-id',
-  stageId: 'stage-id',
-} as const;
+/** What tells which action something belongs to. Messages carry it as headers of the same names, lines of the log as fields. */
+const FIELDS = [
+  'requestId',
+  'traceId',
+  'userId',
+  'orgId',
+  'actorType',
+  'actorKey',
+  'runId',
+  'moduleId',
+  'missionId',
+  'missionInstanceId',
+  'stageId',
+] as const;
 
-/** The action that something belongs to, as far as it is known. */
-export type Correlation = { readonly [Field in keyof typeof HEADERS]?: string };
-
-const FIELDS = Object.keys(HEADERS) as (keyof typeof HEADERS)[];
-
-/** The headers of a message that belongs to an action. */
-export function toHeaders(about: { readonly [Field in keyof Correlation]?: string | undefined }): Record<
-  string,
-  string
-> {
+/** Of what is known about something, what tells which action it belongs to. */
+export function correlationOf(about: object = {}): Readonly<Record<string, string>> {
+  const known = new Map<string, unknown>(Object.entries(about));
   return Object.fromEntries(
-    FIELDS.flatMap((field) => (about[field] === undefined ? [] : [[HEADERS[field], about[field]]])),
+    FIELDS.flatMap((field) => {
+      const value = known.get(field);
+      return typeof value === 'string' && value !== '' ? [[field, value]] : [];
+    }),
   );
-}
-
-/** The action that a message with these headers belongs to. */
-export function fromHeaders(headers: Readonly<Record<string, string>> = {}): Correlation {
-  return known(Object.fromEntries(FIELDS.map((field) => [field, headers[HEADERS[field]]])));
 }
 
 /** Without what is not known. */

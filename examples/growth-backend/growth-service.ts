@@ -2,7 +2,7 @@ import { type Holdfast, holdfast, type StartOptions } from 'holdfast';
 import { postgres } from 'holdfast/postgres';
 import { logRelay } from 'holdfast/telemetry';
 import { Pool, type PoolClient } from 'pg';
-import { fromHeaders } from './correlation.ts';
+import { correlationOf } from './correlation.ts';
 import { growStream } from './events/grow-stream.ts';
 import { growthLog } from './growth-log.ts';
 import type { Settings } from './settings.ts';
@@ -34,7 +34,7 @@ export function growthService(name: 'workflows' | 'projections', process: string
       name: process,
       // A line about a message also says which action it belongs to.
       observers: [
-        (event) => ('delivery' in event ? logRelay(logger, fromHeaders(event.delivery.headers))(event) : plain(event)),
+        (event) => ('delivery' in event ? logRelay(logger, correlationOf(event.delivery.headers))(event) : plain(event)),
       ],
       leaseMs: Math.max(SHORTEST_LEASE_MS, Math.round(LEASE_MS / settings.speed)),
     },

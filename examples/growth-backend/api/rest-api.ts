@@ -15,7 +15,7 @@ import { type Asking, NewRun, type WorkflowRuns } from './workflow-runs.ts';
 export interface RestApiParts {
   readonly pool: Pool;
   readonly keys: Idempotency<PoolClient>;
-  readonly commands: DurableCommands<PoolClient>;
+  readonly commands: DurableCommands<PoolClient, PoolClient>;
   readonly runs: WorkflowRuns;
   readonly logger: Logger;
   /** What callers must show: `A2A_ALLOWED_KEY`. */

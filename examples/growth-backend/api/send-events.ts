@@ -5,7 +5,7 @@ import type { PoolClient } from 'pg';
 
 /** Answers with the events of a run as they happen, as server-sent events. `Last-Event-ID` goes on where a connection broke. */
 export function sendEvents(
-  commands: DurableCommands<PoolClient>,
+  commands: DurableCommands<PoolClient, PoolClient>,
   runId: string,
   request: FastifyRequest,
   reply: FastifyReply,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { DurableCommands } from 'holdfast/commands';
+import type { DurableCommands, SentCommand } from 'holdfast/commands';
 import type { PoolClient } from 'pg';
 import { z } from 'zod';
-import { known } from '../correlation.ts';
+import { correlationOf } from '../correlation.ts';
 import { MODULES, type ModuleId, type RunModule, type runModuleCommand } from '../workflow/run-module.ts';
 
 /** What a client may say of a new run. */
@@ -30,10 +30,10 @@ export interface Asking {
 
 /** Workflow runs, as the API writes them: it stores what is to be done, and does nothing of it. */
 export class WorkflowRuns {
-  readonly #commands: DurableCommands<PoolClient>;
+  readonly #commands: DurableCommands<PoolClient, PoolClient>;
   readonly #runModule: ReturnType<typeof runModuleCommand>;
 
-  constructor(commands: DurableCommands<PoolClient>, runModule: ReturnType<typeof runModuleCommand>) {
+  constructor(commands: DurableCommands<PoolClient, PoolClient>, runModule: ReturnType<typeof runModuleCommand>) {
     this.#commands = commands;
     this.#runModule = runModule;
   }
@@ -54,7 +54,7 @@ export class WorkflowRuns {
     );
     for (const moduleId of MODULES) {
       const payload = payloadOf(run, moduleId, 'v1');
-      await this.#commands.plan(tx, this.#runModule, payload, correlationOf(asking, payload));
+      await this.#commands.plan(tx, this.#runModule, payload, correlationOf(about(asking, payload)));
     }
     return run;
   }
@@ -77,10 +77,9 @@ export class WorkflowRuns {
     run: WorkflowRun,
     moduleId: ModuleId,
     version: string,
-  ): Promise<{ readonly commandId: string; readonly isNew: boolean }> {
+  ): Promise<SentCommand> {
     const payload = payloadOf(run, moduleId, version);
-    const { id, isNew } = await this.#commands.send(tx, this.#runModule, payload, correlationOf(asking, payload));
-    return { commandId: id, isNew };
+    return this.#commands.send(tx, this.#runModule, payload, correlationOf(about(asking, payload)));
   }
 }
 
@@ -89,13 +88,7 @@ function payloadOf({ orgId, ...run }: WorkflowRun, moduleId: ModuleId, version: 
 }
 
 /** What stands in every line about the command, in whichever process. */
-function correlationOf({ requestId, traceId }: Asking, { version: _, ...about }: RunModule): object {
-  return known({
-    requestId,
-    traceId,
-    ...about,
-    actorType: 'workflow-run',
-    actorKey: about.runId,
-    stageId: about.moduleId,
-  });
+function about({ requestId, traceId }: Asking, payload: RunModule): object {
+  const { runId, moduleId } = payload;
+  return { ...payload, requestId, traceId, actorType: 'workflow-run', actorKey: runId, stageId: moduleId };
 }

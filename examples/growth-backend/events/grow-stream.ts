@@ -2,7 +2,7 @@ import type { TransportRoute } from 'holdfast';
 import { redisStreams } from 'holdfast/redis';
 import type { Decode } from 'holdfast/transport';
 import { Redis } from 'ioredis';
-import { toHeaders } from '../correlation.ts';
+import { correlationOf } from '../correlation.ts';
 import type { Settings } from '../settings.ts';
 import { GROW_EVENT_NAMES, type GrowEvent } from './grow-event.ts';
 
@@ -33,6 +33,6 @@ const decode: Decode = ({ headers }) => {
     source,
     key: payload.userId,
     payload,
-    headers: toHeaders(payload),
+    headers: correlationOf(payload),
   };
 };

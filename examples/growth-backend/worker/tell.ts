@@ -1,7 +1,7 @@
 import { type Holdfast, idempotencyKey } from 'holdfast';
 import type { CommandContext } from 'holdfast/commands';
 import type { PoolClient } from 'pg';
-import { toHeaders } from '../correlation.ts';
+import { correlationOf } from '../correlation.ts';
 import { type GrowEvent, growEvents, type GrowEventName } from '../events/grow-event.ts';
 import type { RunModule } from '../workflow/run-module.ts';
 
@@ -36,5 +36,5 @@ export async function tell(
     occurredAt: new Date().toISOString(),
   };
   const cause = { causationId: ctx.commandId, ...(requestId === undefined ? {} : { correlationId: requestId }) };
-  await hf.send(tx, growEvents[name], event, { idempotencyKey: dedupeKey, headers: toHeaders(event), ...cause });
+  await hf.send(tx, growEvents[name], event, { idempotencyKey: dedupeKey, headers: correlationOf({ ...ctx.correlation, ...event }), ...cause });
 }
