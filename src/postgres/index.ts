@@ -1,3 +1,4 @@
+export { postgresCommands, type PostgresCommandsOptions } from './commands/postgres-commands.ts';
 export { postgresIdempotency, type PostgresIdempotencyOptions } from './idempotency/postgres-idempotency.ts';
 export { migrate, migrationScript, type MigrateOptions, type MigrateResult } from './migrate.ts';
 export { postgresOperator, type PostgresOperatorOptions } from './operator/postgres-operator.ts';
