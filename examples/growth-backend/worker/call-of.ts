@@ -1,6 +1,7 @@
 import type { CommandContext } from 'holdfast/commands';
 import type { CallOptions } from 'holdfast/http';
 import type { PoolClient } from 'pg';
+import { known } from '../correlation.ts';
 import type { RunModule } from '../workflow/run-module.ts';
 
 /** What every call carries that a command makes: its key, the same at every attempt; whose action it is; and until when. */
@@ -15,6 +16,6 @@ export function callOf(
     signal,
     user: userId,
     ...(requestId === undefined ? {} : { requestId }),
-    logFields: { ...correlation, commandId: ctx.commandId },
+    logFields: known({ ...correlation, commandId: ctx.commandId }),
   };
 }
