@@ -6,7 +6,7 @@ import { idempotent, runOf } from 'holdfast/fastify';
 import type { Idempotency } from 'holdfast/idempotency';
 import type { Pool, PoolClient } from 'pg';
 import { z } from 'zod';
-import { known } from '../correlation.ts';
+import { correlationOf, known } from '../correlation.ts';
 import { MODULES } from '../workflow/run-module.ts';
 import { sendEvents } from './send-events.ts';
 import { type Asking, NewRun, type WorkflowRuns } from './workflow-runs.ts';
@@ -24,6 +24,9 @@ export interface RestApiParts {
 
 type RunParams = { Params: { readonly runId: string } };
 type ModuleParams = { Params: { readonly runId: string; readonly moduleId: string } };
+
+/** What a request turned out to be about, for its line in the log. */
+const noted = new WeakMap<FastifyRequest, object>();
 
 const RunRequest = z.object({ version: z.string().min(1).max(40).default('v1') });
 
@@ -44,6 +47,7 @@ export function restApi(parts: RestApiParts): FastifyInstance {
     if (!input.success) return reply.code(400).send({ error: z.prettifyError(input.error) });
     await runOf<PoolClient>(request).commit(async (tx) => {
       const run = await runs.create(tx, askingOf(request), input.data);
+      noted.set(request, correlationOf(run));
       void reply.code(201).send({ ...run, modules: MODULES });
     });
     return reply;
@@ -60,9 +64,10 @@ export function restApi(parts: RestApiParts): FastifyInstance {
         const asking = askingOf(request);
         const run = await runs.find(tx, asking, request.params.runId);
         if (run === undefined || moduleId === undefined) return void notFound(reply);
-        const { commandId, isNew } = await runs.enqueue(tx, asking, run, moduleId, input.data.version);
+        const { command, about } = await runs.enqueue(tx, asking, run, moduleId, input.data.version);
+        noted.set(request, about);
         // Held back until all of it is committed.
-        void reply.code(202).send({ commandId, isNew, state: `/workflow-runs/${run.runId}` });
+        void reply.code(202).send({ ...command, run: `/workflow-runs/${run.runId}` });
       });
       return reply;
     },
@@ -102,10 +107,10 @@ function tell(app: FastifyInstance, logger: Logger): void {
     const { runId, moduleId } = (request.params ?? {}) as { readonly runId?: string; readonly moduleId?: string };
     const fields = known({
       ...askingOf(request),
-      ...(runId === undefined ? {} : { actorType: 'workflow-run', actorKey: runId }),
       runId,
       moduleId,
       idempotencyKey: request.headers['idempotency-key'],
+      ...noted.get(request),
       operation: `${request.method} ${request.routeOptions.url ?? request.url}`,
       httpStatus: reply.statusCode,
       latencyMs: Math.round(reply.elapsedTime),

@@ -70,16 +70,19 @@ export class WorkflowRuns {
     return rows[0];
   }
 
-  /** Asks for a module to be run, in the transaction it is given. The same again is the same command. */
+  /** Asks for a module to be run, in the transaction it is given. The same again is the same command. `about` is for the log. */
   async enqueue(
     tx: PoolClient,
     asking: Asking,
     run: WorkflowRun,
     moduleId: ModuleId,
     version: string,
-  ): Promise<SentCommand> {
+  ): Promise<{ readonly command: SentCommand; readonly about: object }> {
     const payload = payloadOf(run, moduleId, version);
-    return this.#commands.send(tx, this.#runModule, payload, correlationOf(about(asking, payload)));
+    const correlation = correlationOf(about(asking, payload));
+    const command = await this.#commands.send(tx, this.#runModule, payload, correlation);
+    const idempotencyKey = this.#runModule.key(payload);
+    return { command, about: { ...correlation, commandId: command.commandId, idempotencyKey } };
   }
 }
 
