@@ -1,3 +1,4 @@
+import { commandTables } from './schema/commands.ts';
 import { enginePrivates } from './schema/engine.ts';
 import { hotFunctions } from './schema/functions.ts';
 import { idempotencyTable } from './schema/idempotency.ts';
@@ -25,6 +26,7 @@ export const MIGRATIONS: readonly Migration[] = [
       ...hotFunctions(schema),
       ...idempotencyTable(schema),
       ...operatorSurface(schema),
+      ...commandTables(schema),
       ...traceFunctions(schema),
     ],
   },
