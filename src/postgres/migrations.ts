@@ -4,6 +4,7 @@ import { hotFunctions } from './schema/functions.ts';
 import { idempotencyTable } from './schema/idempotency.ts';
 import { messageTables } from './schema/messages.ts';
 import { operatorSurface } from './schema/operator.ts';
+import { traceFunctions, traceTables } from './schema/trace.ts';
 
 /** One step of the schema, forward only. Once released it never changes; a test compares what was released. */
 export interface Migration {
@@ -21,10 +22,12 @@ export const MIGRATIONS: readonly Migration[] = [
     statements: (schema) => [
       ...enginePrivates(schema),
       ...messageTables(schema),
+      ...traceTables(schema),
       ...hotFunctions(schema),
       ...idempotencyTable(schema),
       ...operatorSurface(schema),
       ...commandTables(schema),
+      ...traceFunctions(schema),
     ],
   },
 ];
