@@ -1,5 +1,5 @@
-import { type Holdfast, holdfast, type StartOptions } from 'holdfast';
-import { postgres } from 'holdfast/postgres';
+import { type Holdfast, holdfast, type Logger, type StartOptions } from 'holdfast';
+import { type FactRecorder, factRecorder, postgres } from 'holdfast/postgres';
 import { logRelay } from 'holdfast/telemetry';
 import { Pool, type PoolClient } from 'pg';
 import { correlationOf } from './correlation.ts';
@@ -11,6 +11,9 @@ import type { Settings } from './settings.ts';
 export interface GrowthService {
   readonly hf: Holdfast<PoolClient>;
   readonly pool: Pool;
+  readonly logger: Logger;
+  /** Keeps requests and calls for `holdfast trace`. */
+  readonly facts: FactRecorder;
   /** Give it to `hf.start`. */
   readonly startOptions: StartOptions;
   /** Closes what it was made with. Stop the relay before. */
@@ -26,20 +29,29 @@ export function growthService(name: 'workflows' | 'projections', process: string
   const logger = growthLog(process);
   pool.on('error', ({ message }) => logger.warn({ problem: message }, 'a connection to PostgreSQL broke'));
   const { route, client } = growStream(settings);
+  const facts = factRecorder({
+    service: name,
+    pool,
+    onLost: (lost) => logger.warn({ ...lost }, 'facts were lost: holdfast trace will not show them'),
+  });
   const plain = logRelay(logger);
   return {
     hf: holdfast({ service: name, store: postgres({ pool }), transport: [route] }),
     pool,
+    logger,
+    facts,
     startOptions: {
       name: process,
       // A line about a message also says which action it belongs to.
       observers: [
         (event) => ('delivery' in event ? logRelay(logger, correlationOf(event.delivery.headers))(event) : plain(event)),
+        facts.relay,
       ],
       leaseMs: Math.max(SHORTEST_LEASE_MS, Math.round(LEASE_MS / settings.speed)),
     },
     close: async () => {
       client.disconnect();
+      await facts.stop();
       await pool.end();
     },
   };

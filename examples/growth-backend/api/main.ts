@@ -3,7 +3,6 @@ import { durableCommands } from 'holdfast/commands';
 import { idempotency } from 'holdfast/idempotency';
 import { postgresCommands, postgresIdempotency } from 'holdfast/postgres';
 import { untilSignal } from '../../local-processes/until-signal.ts';
-import { growthLog } from '../growth-log.ts';
 import { growthService } from '../growth-service.ts';
 import { readSettings } from '../settings.ts';
 import { runModuleCommand } from '../workflow/run-module.ts';
@@ -11,14 +10,15 @@ import { restApi } from './rest-api.ts';
 import { WorkflowRuns } from './workflow-runs.ts';
 
 const settings = readSettings();
-const { hf, pool, close } = growthService('workflows', 'api', settings);
+const { hf, pool, logger, facts, close } = growthService('workflows', 'api', settings);
 const commands = durableCommands({ holdfast: hf, store: postgresCommands({ pool }) });
 const api = restApi({
   pool,
-  keys: idempotency({ service: 'workflows', store: postgresIdempotency({ pool }) }),
+  keys: idempotency({ service: 'workflows', store: postgresIdempotency({ pool }), observers: [facts.idempotency] }),
   commands,
   runs: new WorkflowRuns(commands, runModuleCommand(settings.speed)),
-  logger: growthLog('api'),
+  logger,
+  facts,
   a2aKey: settings.a2aKey,
 });
 await api.listen({ port: settings.apiPort, host: '127.0.0.1' });

@@ -4,6 +4,7 @@ import type { Logger } from 'holdfast';
 import type { DurableCommands } from 'holdfast/commands';
 import { idempotent, runOf } from 'holdfast/fastify';
 import type { Idempotency } from 'holdfast/idempotency';
+import type { FactRecorder } from 'holdfast/postgres';
 import type { Pool, PoolClient } from 'pg';
 import { z } from 'zod';
 import { correlationOf, known } from '../correlation.ts';
@@ -18,6 +19,7 @@ export interface RestApiParts {
   readonly commands: DurableCommands<PoolClient, PoolClient>;
   readonly runs: WorkflowRuns;
   readonly logger: Logger;
+  readonly facts: Pick<FactRecorder, 'request'>;
   /** What callers must show: `A2A_ALLOWED_KEY`. */
   readonly a2aKey: string;
 }
@@ -35,7 +37,7 @@ export function restApi(parts: RestApiParts): FastifyInstance {
   const { pool, keys, commands, runs } = parts;
   const app = fastify({ forceCloseConnections: true, genReqId: ({ headers }) => requestIdOf(headers['x-request-id']) });
   admit(app, parts);
-  tell(app, parts.logger);
+  tell(app, parts);
   const guard = idempotent<PoolClient, FastifyRequest>(keys, {
     person: (request) => askingOf(request).userId,
     required: false,
@@ -101,8 +103,8 @@ function admit(app: FastifyInstance, { a2aKey }: RestApiParts): void {
   });
 }
 
-/** One line for each request, with all that is known of it. */
-function tell(app: FastifyInstance, logger: Logger): void {
+/** One line and one fact for each request, with all that is known of it. */
+function tell(app: FastifyInstance, { logger, facts }: RestApiParts): void {
   app.addHook('onResponse', async (request, reply) => {
     const { runId, moduleId } = (request.params ?? {}) as { readonly runId?: string; readonly moduleId?: string };
     const fields = known({
@@ -116,6 +118,7 @@ function tell(app: FastifyInstance, logger: Logger): void {
       latencyMs: Math.round(reply.elapsedTime),
     });
     logger.info(fields, 'request answered');
+    facts.request(fields);
   });
 }
 

@@ -1,13 +1,16 @@
-import { exponential, type Logger, type Policy, policy } from 'holdfast';
-import { codingAgent, gitHost, llm, productService } from 'holdfast/http';
+import { exponential, type Policy, policy } from 'holdfast';
+import { codingAgent, gitHost, llm, productService, type ServiceClientOptions } from 'holdfast/http';
 import { z } from 'zod';
 import type { Settings } from '../settings.ts';
 
 const Session = z.object({ sessionId: z.string(), status: z.literal('completed'), score: z.number() });
 
 /** The clients of the other services. Each call is tried up to three times within one attempt of a command. */
-export function makeClients({ partners, a2aKey, gitToken, speed }: Settings, logger: Logger) {
-  const shared = { userHeader: 'x-growqr-user', policy: callPolicy(speed), logger } as const;
+export function makeClients(
+  { partners, a2aKey, gitToken, speed }: Settings,
+  told: Pick<ServiceClientOptions, 'logger' | 'onAttempt'>,
+) {
+  const shared = { ...told, userHeader: 'x-growqr-user', policy: callPolicy(speed) } as const;
   return {
     interview: productService({
       ...shared,

@@ -2,7 +2,6 @@
 import { durableCommands } from 'holdfast/commands';
 import { postgresCommands } from 'holdfast/postgres';
 import { untilSignal } from '../../local-processes/until-signal.ts';
-import { growthLog } from '../growth-log.ts';
 import { growthService } from '../growth-service.ts';
 import { readSettings } from '../settings.ts';
 import { type ModuleId, runModuleCommand } from '../workflow/run-module.ts';
@@ -19,9 +18,9 @@ const ALL: Readonly<Record<ModuleId, Module>> = {
 };
 
 const settings = readSettings();
-const { hf, pool, startOptions, close } = growthService('workflows', 'worker', settings);
+const { hf, pool, logger, facts, startOptions, close } = growthService('workflows', 'worker', settings);
 const commands = durableCommands({ holdfast: hf, store: postgresCommands({ pool }) });
-const tools = { hf, pool, clients: makeClients(settings, growthLog('worker')) };
+const tools = { hf, pool, clients: makeClients(settings, { logger, onAttempt: facts.call }) };
 commands.handle(runModuleCommand(settings.speed), (payload, ctx) => ALL[payload.moduleId](payload, ctx, tools));
 const running = await hf.start(startOptions);
 console.log('worker is ready: it runs the modules of workflow runs');
