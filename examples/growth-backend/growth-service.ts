@@ -44,7 +44,8 @@ export function growthService(name: 'workflows' | 'projections', process: string
       name: process,
       // A line about a message also says which action it belongs to.
       observers: [
-        (event) => ('delivery' in event ? logRelay(logger, correlationOf(event.delivery.headers))(event) : plain(event)),
+        (event) =>
+          'delivery' in event ? logRelay(logger, correlationOf(event.delivery.headers))(event) : plain(event),
         facts.relay,
       ],
       leaseMs: Math.max(SHORTEST_LEASE_MS, Math.round(LEASE_MS / settings.speed)),

@@ -36,5 +36,9 @@ export async function tell(
     occurredAt: new Date().toISOString(),
   };
   const cause = { causationId: ctx.commandId, ...(requestId === undefined ? {} : { correlationId: requestId }) };
-  await hf.send(tx, growEvents[name], event, { idempotencyKey: dedupeKey, headers: correlationOf({ ...ctx.correlation, ...event }), ...cause });
+  await hf.send(tx, growEvents[name], event, {
+    idempotencyKey: dedupeKey,
+    headers: correlationOf({ ...ctx.correlation, ...event }),
+    ...cause,
+  });
 }
