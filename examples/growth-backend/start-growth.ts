@@ -144,9 +144,13 @@ async function environmentOf(options: StartGrowthOptions, ends: (() => unknown)[
 
 function programs(): readonly Kept[] {
   const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-  const own = ['events', 'worker', 'api'].map((name) => ({ name, args: [file(`${name}/main.ts`)], ready: /is ready/ }));
-  const partners = PARTNERS.map((name) => ({ name, args: [file('partners/main.ts'), name], ready: /is ready/ }));
-  return [...partners, ...own];
+  const relay = [file('../../dist/cli/main.js'), 'relay', '--config', file('holdfast.config.ts')];
+  return [
+    ...PARTNERS.map((name) => ({ name, args: [file('partners/main.ts'), name], ready: /is ready/ })),
+    { name: 'events', args: relay, ready: /started as worker/ },
+    { name: 'worker', args: [file('worker/main.ts')], ready: /is ready/ },
+    { name: 'api', args: [file('api/main.ts')], ready: /is ready/ },
+  ];
 }
 
 function lineOf(name: GrowthProcess, line: string): GrowthLine {

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import type { Growth } from '../../examples/growth-backend/start-growth.ts';
+import { PROJECTORS } from '../../examples/growth-backend/events/projectors.ts';
+import type { Growth, GrowthLine } from '../../examples/growth-backend/start-growth.ts';
 import { runHoldfast } from '../cli/holdfast-process.ts';
 import { needs } from '../support/needs.ts';
 import { ARun } from './a-run.ts';
@@ -222,4 +223,67 @@ test('the growth backend: what happens to a run is streamed, and a connection th
     'interview running',
     'interview done',
   ]);
+});
+
+test('the growth backend: one action is found by its request id in the lines of all processes, with every field where it belongs [S0.12] [X.7]', async ({
+  growth,
+}) => {
+  const requestId = 'one-action';
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const headers = { 'x-growqr-org': 'org_7', traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
+  const { body } = await growth.client.request('POST', '/workflow-runs', { user: 'user_action', headers });
+  const run = new ARun(growth, 'user_action', body as never);
+  const asked = await run.ask('interview', { requestId, headers });
+  const lines = (): readonly GrowthLine[] => growth.lines().filter((line) => line['requestId'] === requestId);
+  const found = (process: string, operation: string): GrowthLine | undefined =>
+    lines().find((line) => line.process === process && line['operation'] === operation);
+  await expect.poll(() => PROJECTORS.filter((name) => found('events', name) === undefined)).toEqual([]);
+
+  const commandId = String(asked.body['commandId']);
+  const action = {
+    requestId,
+    traceId,
+    userId: 'user_action',
+    orgId: 'org_7',
+    actorType: 'workflow-run',
+    actorKey: run.runId,
+    runId: run.runId,
+    moduleId: 'interview',
+    missionId: 'career',
+    missionInstanceId: run.missionInstanceId,
+    stageId: 'interview',
+  };
+  const key = run.keyOf('interview');
+  const ms = expect.any(Number) as number;
+  const route = 'POST /workflow-runs/:runId/modules/:moduleId/run';
+  expect(found('api', route)).toMatchObject({
+    ...action,
+    idempotencyKey: key,
+    httpStatus: 202,
+    latencyMs: ms,
+    commandId,
+  });
+  const call = { idempotencyKey: key, attempt: 1, httpStatus: 201, latencyMs: ms };
+  expect(found('worker', 'interview.hold-session')).toMatchObject({ ...action, ...call, maxAttempts: 3, commandId });
+  expect(found('interview', 'hold-session')).toMatchObject({ requestId, userId: 'user_action', ...call });
+  const command = { eventId: commandId, eventType: 'command:module.run', source: 'workflows', idempotencyKey: key };
+  expect(found('worker', 'commands')).toMatchObject({ ...action, ...command, attempt: 1, latencyMs: ms });
+
+  const dedupeKey = `event:user_action:${run.runId}:interview-completed:v1`;
+  const [recorded] = await growth.query<{ event_id: string }>(
+    'select event_id from growth.grow_event where dedupe_key = $1 and request_id = $2',
+    [dedupeKey, requestId],
+  );
+  const event = {
+    eventId: recorded?.event_id,
+    eventType: 'grow.interview-completed',
+    source: 'workflows',
+    idempotencyKey: dedupeKey,
+    attempt: 1,
+    latencyMs: ms,
+    causationId: commandId,
+  };
+  expect(found('worker', 'to-redis')).toMatchObject({ ...action, ...event });
+  for (const name of ['record', ...PROJECTORS]) expect(found('events', name)).toMatchObject({ ...action, ...event });
+  expect(new Set(lines().map((line) => line.process))).toEqual(new Set(['api', 'worker', 'interview', 'events']));
 });
