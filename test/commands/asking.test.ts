@@ -1,7 +1,8 @@
 import { Client } from 'pg';
 import { describe, expect, onTestFinished } from 'vitest';
 import { needs } from '../support/needs.ts';
-import { commandService, moduleRun } from './runs.ts';
+import { moduleRun } from './module-run.ts';
+import { commandService } from './runs.ts';
 
 const test = needs('postgres');
 const run = moduleRun();

@@ -2,7 +2,8 @@ import { describe, expect } from 'vitest';
 import { postgresCommands } from '../../src/postgres/index.ts';
 import { durableCommands } from '../../src/commands/index.ts';
 import { needs } from '../support/needs.ts';
-import { type CommandService, commandService, type ModuleRun, moduleRun } from './runs.ts';
+import { type ModuleRun, moduleRun } from './module-run.ts';
+import { type CommandService, commandService } from './runs.ts';
 
 const test = needs('postgres');
 const by = { actor: 'ada', reason: 'the service is back' };
@@ -138,7 +139,9 @@ describe('a command that was not run at all', () => {
 });
 
 describe('an operator', () => {
-  test('who discards a command closes it, and the line goes on; replayed it is open again [S0.7]', async ({ postgres }) => {
+  test('who discards a command closes it, and the line goes on; replayed it is open again [S0.7]', async ({
+    postgres,
+  }) => {
     const here = await commandService(postgres);
     const { first, second, outage } = await twoModules(here, moduleRun('blocked'));
     await here.commands.wait(first);
@@ -171,7 +174,9 @@ describe('an operator', () => {
     expect(await here.column('select id from $.effect')).toEqual([]);
   });
 
-  test('who edits the payload of a command changes the key it hands on, and nothing else [S4.5]', async ({ postgres }) => {
+  test('who edits the payload of a command changes the key it hands on, and nothing else [S4.5]', async ({
+    postgres,
+  }) => {
     const here = await commandService(postgres);
     const { first, calls } = await twoModules(here, moduleRun('dlq', 1));
     await here.commands.wait(first);
