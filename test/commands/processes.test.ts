@@ -63,7 +63,12 @@ test('commands of one run never overlap over two processes and stay in order, ru
 
   const id = await here.send(run, { runId: 'run_0', moduleId: 'hangs' });
   const after = await here.send(run, { runId: 'run_0', moduleId: 'after' });
-  const hung = await Promise.race(workers.map(async (worker) => (await worker.says(`hangs ${id}`)) && worker));
+  const hung = await Promise.race(
+    workers.map(async (worker) => {
+      await worker.says(`hangs ${id}`);
+      return worker;
+    }),
+  );
   hung.child.kill('SIGKILL');
   expect(await here.commands.wait(after, { timeoutMs: 120_000 })).toMatchObject({ kind: 'done' });
   expect(await here.story(id)).toBe('queued running:1 retry_wait:1!PROCESS_LOST running:1 done:1');
