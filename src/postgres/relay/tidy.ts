@@ -24,6 +24,7 @@ export function tidyAct(link: Link, schema: string, effects: Effects): (keep: Ke
   return async ({ historyMs, maxPending }) => {
     await deleteExpired(link, schema, 'dedup', 'key');
     await deleteExpired(link, schema, 'inbox', 'ctid');
+    await deleteExpired(link, schema, 'command', 'id');
     await turnRing(link, schema, historyMs);
     await link.transaction(async (query) => {
       await query(`select ${registryLock(schema)}::text`, []);
