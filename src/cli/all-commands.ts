@@ -16,6 +16,7 @@ import { outboxCancel } from './commands/outbox-cancel.ts';
 import { outboxStats } from './commands/outbox-stats.ts';
 import { pause, resume } from './commands/pause.ts';
 import { relay } from './commands/relay.ts';
+import { trace } from './commands/trace.ts';
 import { why } from './commands/why.ts';
 
 /** Every command, in the order the help lists them. */
@@ -32,6 +33,7 @@ export const COMMANDS: readonly Command[] = [
   dlqImport,
   eventsReplay,
   why,
+  trace,
   keys,
   handlers,
   pause,

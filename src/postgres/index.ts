@@ -1,9 +1,6 @@
-<<<<<<< HEAD
+export { postgresCommands, type PostgresCommandsOptions } from './commands/postgres-commands.ts';
 export { type FactRecorder, factRecorder, type FactRecorderOptions } from './facts/fact-recorder.ts';
 export type { FactLossReason, LostFacts } from './facts/fact-writer.ts';
-=======
-export { postgresCommands, type PostgresCommandsOptions } from './commands/postgres-commands.ts';
->>>>>>> 71c2acada7ee9243b336e35d72f37030597e386a
 export { postgresIdempotency, type PostgresIdempotencyOptions } from './idempotency/postgres-idempotency.ts';
 export { migrate, migrationScript, type MigrateOptions, type MigrateResult } from './migrate.ts';
 export { postgresOperator, type PostgresOperatorOptions } from './operator/postgres-operator.ts';
