@@ -1,4 +1,4 @@
-import type { FactRow, MessageRow, TracedArrival, TracedChange, TracedDelivery } from './trace-rows.ts';
+import type { FactRow, MessageRow, RecordRow, TracedArrival, TracedChange, TracedDelivery } from './trace-rows.ts';
 import { type TraceEntry, TRACE_STEPS, type TraceStep } from './trace.ts';
 
 type Ids = Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ export function factEntry({ at, service, kind, isOk, userId, fields }: FactRow):
     what: typeof operation === 'string' ? operation : kind,
     outcome: isOk === null ? undefined : isOk ? 'ok' : 'failed',
     detail: factDetail(fields),
-    durationMs: typeof latencyMs === 'number' ? latencyMs : undefined,
+    durationMs: typeof latencyMs === 'number' ? Math.round(latencyMs) : undefined,
     attempt: typeof attempt === 'number' ? attempt : undefined,
     ids: { ...textFields(rest), ...(userId === null ? {} : { userId }) },
   });
@@ -50,23 +50,43 @@ function factDetail(fields: FactRow['fields']): string | undefined {
   const of = typeof maxAttempts === 'number' ? ` of ${maxAttempts}` : '';
   const parts = [
     typeof httpStatus === 'number' ? `status ${httpStatus}` : undefined,
+    text(message),
+    text(error) ?? text(errorClass),
     typeof attempt === 'number' ? `attempt ${attempt}${of}` : undefined,
     text(outcome),
-    text(message),
-    text(errorClass),
-    text(error),
     retryable === true ? 'may be tried again' : retryable === false ? 'not to be tried again' : undefined,
   ];
   return parts.filter((part) => part !== undefined).join(', ') || undefined;
+}
+
+/** Where an idempotency record stands. */
+export function recordEntry({ id, domain, status, run, updatedAt, expiresAt }: RecordRow): TraceEntry {
+  const runs = run === 1 ? '1 run' : `${run} runs`;
+  return entry({
+    at: new Date(updatedAt),
+    step: 'idempotency',
+    service: undefined,
+    what: domain,
+    outcome: status === 'completed' ? 'ok' : status === 'processing' ? 'waiting' : 'failed',
+    detail: `its record is ${status} after ${runs}, and kept until ${new Date(expiresAt).toISOString()}`,
+    ids: { recordId: id },
+  });
 }
 
 function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** What is known of a message, from its sending to what is left to do. `now` is the moment of asking. */
-export function messageEntries(message: MessageRow, now: Date): readonly TraceEntry[] {
+/**
+ * What is known of a message, from its sending to what is left to do. `now` is the moment of asking. Of the message of a command
+ * only what its steps do not tell.
+ */
+export function messageEntries(message: MessageRow, now: Date, isCommand: boolean): readonly TraceEntry[] {
   const { arrivals, changes, deliveries } = message;
+  if (isCommand) {
+    const open = deliveries.flatMap((delivery) => deliveryEntries(message, delivery, now));
+    return [...open.filter(({ step }) => step === 'open'), ...(changes ?? []).map((one) => changeEntry(message, one))];
+  }
   return [
     ...sentEntry(message),
     ...(arrivals ?? []).flatMap((arrival) => arrivalEntries(message, arrival)),
@@ -137,7 +157,7 @@ function dead(
   attempts: number,
   error: Omit<NonNullable<TracedDelivery['error']>, 'stack'> | null,
 ): TraceEntry {
-  const detail = `dead letter after ${counted(attempts)}${error === null ? '' : `: ${errorText(error)}`}`;
+  const detail = `${error === null ? '' : `${errorText(error)}, `}dead letter after ${counted(attempts)}`;
   return entry({ ...about, at: new Date(at ?? 0), step: 'dead', outcome: 'failed', attempt: attempts, detail });
 }
 
@@ -145,7 +165,8 @@ function counted(attempts: number): string {
   return attempts === 1 ? '1 attempt' : `${attempts} attempts`;
 }
 
-function errorText({
+/** An error in one line. */
+export function errorText({
   name,
   code,
   message,

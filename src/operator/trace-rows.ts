@@ -74,6 +74,41 @@ export interface MessageRow {
   readonly changes: readonly TracedChange[] | null;
 }
 
+/** What is kept under an idempotency key, which itself is not. */
+export interface RecordRow {
+  readonly id: string;
+  readonly domain: string;
+  readonly status: string;
+  /** How often it was let in. */
+  readonly run: number;
+  readonly updatedAt: string;
+  readonly expiresAt: string;
+}
+
+/** One step of a command. */
+export interface TracedCommandEvent {
+  readonly at: string;
+  readonly kind: string;
+  readonly from: string | null;
+  readonly to: string;
+  readonly attempt: number;
+  readonly error: Pick<DeliveryError, 'name' | 'message' | 'code'> | null;
+  readonly actor: string | null;
+}
+
+/** A command and its steps. */
+export interface CommandRow {
+  /** Also of its message. */
+  readonly id: string;
+  readonly service: string;
+  readonly name: string;
+  readonly target: string;
+  readonly module: string;
+  readonly idempotencyKey: string;
+  readonly correlation: Readonly<Record<string, string>>;
+  readonly events: readonly TracedCommandEvent[];
+}
+
 /** The ids of one action: whatever has one of them belongs to it. */
 const JOINED_FIELDS = [
   'requestId',
@@ -88,7 +123,7 @@ const JOINED_FIELDS = [
 ] as const;
 
 /** Ids that many actions share: one may be asked for, but nothing is joined through it. */
-const SHARED_FIELDS = ['runId', 'actorKey', 'missionId', 'missionInstanceId', 'sagaId', 'orgId'] as const;
+export const SHARED_FIELDS = ['runId', 'actorKey', 'missionId', 'missionInstanceId', 'sagaId', 'orgId'] as const;
 
 /** Every field of a fact by which it is found, but the person's. */
 export const ID_FIELDS: readonly string[] = [...JOINED_FIELDS, ...SHARED_FIELDS];
@@ -124,4 +159,14 @@ function keyOf({ id, idempotencyKey }: MessageRow, { name, version, rerun }: Tra
   if (name === null) return [];
   const edited = version === 0 ? '' : `:v${version}`;
   return [`${idempotencyKey ?? id}:${name}${edited}${rerun === 0 ? '' : `:r${rerun}`}`];
+}
+
+/** The ids through which a command belongs to others: its own, the key it hands on, and those of the action that asked for it. */
+export function joinsOfCommand({ id, idempotencyKey, correlation }: CommandRow): readonly string[] {
+  return [id, idempotencyKey, ...textsOf(correlation, JOINED_FIELDS)];
+}
+
+/** All ids by which a command is found, but the person's. */
+export function idsOfCommand(command: CommandRow): readonly string[] {
+  return [...joinsOfCommand(command), command.target, ...textsOf(command.correlation, SHARED_FIELDS)];
 }

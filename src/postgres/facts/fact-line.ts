@@ -1,4 +1,4 @@
-import { hideSecrets } from '../../kernel/hide-secrets.ts';
+import { hideKnownForms, hideSecrets } from '../../kernel/hide-secrets.ts';
 import type { LogFields } from '../../kernel/log.ts';
 import { HIDDEN, isSecretName } from '../../kernel/secret-name.ts';
 import { ID_FIELDS } from '../../operator/trace-rows.ts';
@@ -24,8 +24,8 @@ export interface FactLine {
 /** Text of a field beyond this is left out. */
 const LONGEST_TEXT = 500;
 const MOST_FIELDS = 40;
-/** Field names of ours that only sound like secrets. */
-const PLAIN_NAMES: ReadonlySet<string> = new Set(['idempotencyKey', 'actorKey', 'sessionId', 'key']);
+/** Some of their names only sound like secrets, and so do parts of what they hold: `order-7:token:v1`. */
+const IDS: ReadonlySet<string> = new Set([...ID_FIELDS, 'userId', 'key']);
 
 /** What may be kept of the fields: plain values, shortened, with what looks like a secret hidden. Never throws. */
 export function factLine(about: Pick<FactLine, 'service' | 'kind' | 'isOk' | 'atMs'>, given: LogFields): FactLine {
@@ -54,11 +54,16 @@ function keptValue(name: string, value: unknown): string | number | boolean | un
   if (typeof value === 'boolean') return value;
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
   if (typeof value !== 'string') return undefined;
-  if (!PLAIN_NAMES.has(name) && isSecretName(name)) return HIDDEN;
-  return keptText(value);
+  if (IDS.has(name)) return storable(hideKnownForms(value.slice(0, LONGEST_TEXT)));
+  return isSecretName(name) ? HIDDEN : keptText(value);
 }
 
-/** Text that the database takes. A pair of which only one half is left becomes one sign. */
+/** Text without what looks like a secret. */
 function keptText(text: string): string {
-  return hideSecrets(text.slice(0, LONGEST_TEXT)).replaceAll('\u0000', '').toWellFormed();
+  return storable(hideSecrets(text.slice(0, LONGEST_TEXT)));
+}
+
+/** Text that the database takes. Half of a pair that was cut becomes a sign of its own. */
+function storable(text: string): string {
+  return text.replaceAll('\u0000', '').toWellFormed();
 }

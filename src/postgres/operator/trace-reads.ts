@@ -1,11 +1,17 @@
-import { factEntry, inOrder, messageEntries } from '../../operator/timeline.ts';
+import { checkTrace } from '../../operator/check-request.ts';
+import { commandEntries } from '../../operator/command-timeline.ts';
+import { factEntry, inOrder, messageEntries, recordEntry } from '../../operator/timeline.ts';
 import {
+  type CommandRow,
   type FactRow,
+  idsOfCommand,
   idsOfFact,
   idsOfMessage,
+  joinsOfCommand,
   joinsOfFact,
   joinsOfMessage,
   type MessageRow,
+  type RecordRow,
 } from '../../operator/trace-rows.ts';
 import {
   DEFAULT_TRACE_LIMIT,
@@ -19,9 +25,8 @@ import {
   traceIdProblem,
   type TraceOptions,
 } from '../../operator/trace.ts';
-import { checkTrace } from '../../operator/check-request.ts';
-import { factJson } from '../schema/trace.ts';
 import type { SqlRunner } from '../sql-runner.ts';
+import { personCommandsStatement, personFactsStatement } from '../trace/statements.ts';
 import { type Fields, readJson, readRecord } from './read-record.ts';
 
 /** What belongs together is a few steps apart. Where it does not end, something else is wrong with the ids. */
@@ -54,6 +59,8 @@ class Search {
   readonly #limit: number;
   readonly #messages = new Map<string, MessageRow>();
   readonly #facts = new Map<string, FactRow>();
+  readonly #commands = new Map<string, CommandRow>();
+  readonly #records = new Map<string, RecordRow>();
   /** Whatever has one of these belongs to it. */
   readonly #ids = new Set<string>();
   #next = new Set<string>();
@@ -76,7 +83,7 @@ class Search {
   }
 
   get #size(): number {
-    return this.#messages.size + this.#facts.size;
+    return this.#messages.size + this.#facts.size + this.#commands.size + this.#records.size;
   }
 
   /** What goes by the id itself, as whatever it may be. */
@@ -84,9 +91,12 @@ class Search {
     const [own = id, message] = meaningsOf(id);
     this.#want(own);
     if (message !== undefined && isDeadLetterId(id)) this.#want(message);
-    for (const fact of await this.#factsOfPerson(id)) this.#add('user', fact);
+    for (const fact of await this.#latestOf<FactRow>(id, personFactsStatement(this.#schema)))
+      this.#keepFact(fact, 'user');
+    for (const command of await this.#latestOf<CommandRow>(id, personCommandsStatement(this.#schema)))
+      this.#keepCommand(command, 'user');
     this.#isOfPerson = !this.isEmpty;
-    await this.#hop(id);
+    await this.#hop(own);
   }
 
   /** What belongs to what was found, and so on. */
@@ -101,12 +111,21 @@ class Search {
   }
 
   timeline(now: Date): { readonly entries: readonly TraceEntry[]; readonly isCut: boolean } {
-    const facts = [...this.#facts.values()].map(factEntry);
+    // The steps of a command tell of its attempts.
+    const own = [...this.#facts.values()].filter(
+      ({ kind, fields }) => kind !== 'retry' || !this.#commands.has(String(fields['eventId'])),
+    );
+    const facts = own.map(factEntry);
     // Each failed attempt was recorded: the first one need not be told once more.
     const recorded = new Set(facts.filter(({ step }) => step === 'retry').map(attemptOf));
-    const messages = [...this.#messages.values()].flatMap((message) => messageEntries(message, now));
+    const messages = [...this.#messages.values()].flatMap((message) =>
+      messageEntries(message, now, this.#commands.has(message.id)),
+    );
     const others = messages.filter((entry) => entry.step !== 'retry' || !recorded.has(attemptOf(entry)));
-    const all = inOrder([...facts, ...others]);
+    const commands = [...this.#commands.values()].flatMap((command) =>
+      commandEntries(command, this.#messages.get(command.id)),
+    );
+    const all = inOrder([...facts, ...[...this.#records.values()].map(recordEntry), ...commands, ...others]);
     const isCut = this.#isCut || all.length > this.#limit;
     // A story is told from its beginning; of a person the latest is what is asked for.
     return { entries: this.#isOfPerson ? all.slice(-this.#limit) : all.slice(0, this.#limit), isCut };
@@ -119,12 +138,15 @@ class Search {
     this.#next = new Set();
     const most = this.#limit - this.#size + 1;
     const text = `select via, found from ${this.#schema}.trace_find($1::text::text[], $2::text::int)`;
-    const rows = await this.#sql.query(text, [[...new Set(wanted.flatMap(meaningsOf))], most]);
+    const asked = [...new Set(wanted.flatMap(meaningsOf))];
+    const rows = await this.#sql.query(text, [asked, most]);
     const found = new Map<string, string>();
     for (const row of rows) {
       if (row['via'] === 'fact') this.#addFact(readJson(row, 'found') as FactRow, start);
+      else if (row['via'] === 'record') this.#keepRecord(readJson(row, 'found') as RecordRow, start);
       else found.set(String(row['found']), String(row['via']));
     }
+    await this.#addCommands(asked, most, start);
     await this.#addMessages(
       [...found.keys()].filter((id) => !this.#messages.has(id)),
       start,
@@ -133,27 +155,49 @@ class Search {
 
   #addFact(fact: FactRow, start: string | undefined): void {
     if (!idsOfFact(fact).some((id) => this.#ids.has(id))) return;
-    this.#add(start === undefined ? undefined : factAs(fact, start), fact);
+    this.#keepFact(fact, start === undefined ? undefined : fieldAs(fact.fields, start));
   }
 
-  #add(as: TracedAs | undefined, fact: FactRow): void {
-    if (this.#facts.has(fact.id)) return;
-    if (!this.#hasRoom()) return;
+  #keepFact(fact: FactRow, as: TracedAs | undefined): void {
+    if (this.#facts.has(fact.id) || !this.#hasRoom()) return;
     this.#facts.set(fact.id, fact);
     if (as !== undefined) this.#as.add(as);
     for (const id of joinsOfFact(fact)) this.#want(isDeadLetterId(id) ? (meaningsOf(id)[1] ?? id) : id);
   }
 
+  #keepRecord(record: RecordRow, start: string | undefined): void {
+    if (!this.#ids.has(record.id) || !this.#hasRoom()) return;
+    this.#records.set(record.id, record);
+    if (record.id === start) this.#as.add('idempotency key');
+  }
+
+  async #addCommands(asked: readonly string[], most: number, start: string | undefined): Promise<void> {
+    const text = `select found from ${this.#schema}.trace_commands($1::text::text[], $2::text::int, $3::text::boolean)`;
+    for (const row of await this.#sql.query(text, [asked, most, String(start !== undefined)])) {
+      const command = readJson(row, 'found') as CommandRow;
+      if (!idsOfCommand(command).some((id) => this.#ids.has(id))) continue;
+      this.#keepCommand(command, start === undefined ? undefined : commandAs(command, start));
+    }
+  }
+
+  #keepCommand(command: CommandRow, as: TracedAs | undefined): void {
+    if (this.#commands.has(command.id) || !this.#hasRoom()) return;
+    this.#commands.set(command.id, command);
+    if (as !== undefined) this.#as.add(as);
+    for (const id of joinsOfCommand(command)) this.#want(id);
+  }
+
   async #addMessages(ids: readonly string[], start: string | undefined): Promise<void> {
     if (ids.length === 0) return;
-    const text = `select message from ${this.#schema}.trace_messages($1::text::uuid[])`;
+    const text = `select found from ${this.#schema}.trace_messages($1::text::uuid[])`;
     for (const row of await this.#sql.query(text, [ids])) {
-      const message = readJson(row, 'message') as MessageRow;
+      const message = readJson(row, 'found') as MessageRow;
       // Found by the beginning of a long id, or by what only looked like a part of a key.
       if (!idsOfMessage(message).some((id) => this.#ids.has(id))) continue;
       if (!this.#hasRoom()) return;
       this.#messages.set(message.id, message);
-      if (start !== undefined) this.#as.add(messageAs(message, start));
+      const as = start === undefined ? undefined : messageAs(message, start);
+      if (as !== undefined) this.#as.add(as);
       for (const id of joinsOfMessage(message)) this.#want(id);
     }
   }
@@ -171,13 +215,11 @@ class Search {
   }
 
   /** The latest first. Asked for at the beginning only: nothing is joined through a person. */
-  async #factsOfPerson(id: string): Promise<readonly FactRow[]> {
-    const text = `select ${factJson('f')} as fact from ${this.#schema}.fact f where f.user_id = $1::text
-      order by f.id desc limit $2::text::int`;
+  async #latestOf<Row>(person: string, statement: string): Promise<readonly Row[]> {
     const most = Math.min(this.#limit, ACTIONS_OF_A_PERSON);
-    const rows = await this.#sql.query(text, [id, most + 1]);
+    const rows = await this.#sql.query(statement, [person, most + 1]);
     if (rows.length > most) this.#isCut = true;
-    return rows.slice(0, most).map((row) => readJson(row, 'fact') as FactRow);
+    return rows.slice(0, most).map((row) => readJson(row, 'found') as Row);
   }
 }
 
@@ -199,26 +241,30 @@ const FACT_AS: Readonly<Record<string, TracedAs>> = {
   traceId: 'correlation',
 };
 
-function factAs({ fields }: FactRow, id: string): TracedAs {
-  const name = Object.keys(FACT_AS).find((one) => fields[one] === id);
-  return (name === undefined ? undefined : FACT_AS[name]) ?? 'other';
+/** As what a row goes by the id that was asked for; nothing where it was found through another. */
+function fieldAs(fields: Readonly<Record<string, unknown>>, id: string): TracedAs | undefined {
+  const name = Object.keys(fields).find((one) => fields[one] === id);
+  return name === undefined ? undefined : (FACT_AS[name] ?? 'other');
 }
 
-function messageAs(message: MessageRow, id: string): TracedAs {
-  if (isDeadLetterId(id)) return 'dead letter';
-  if (message.id === id.toLowerCase()) return 'event';
-  if (message.idempotencyKey === id) return 'idempotency key';
-  if (message.arrivals?.some(({ sourceId }) => sourceId === id)) return 'source id';
-  return message.correlationId === id || message.causationId === id ? 'correlation' : 'idempotency key';
+function commandAs({ id, idempotencyKey, target, correlation }: CommandRow, start: string): TracedAs | undefined {
+  return fieldAs({ ...correlation, runId: target, idempotencyKey, commandId: id }, start);
+}
+
+function messageAs(message: MessageRow, start: string): TracedAs | undefined {
+  const { id, idempotencyKey, correlationId, causationId, arrivals } = message;
+  if (isDeadLetterId(start)) return id === meaningsOf(start)[1] ? 'dead letter' : undefined;
+  if (arrivals?.some(({ sourceId }) => sourceId === start)) return 'source id';
+  return fieldAs({ correlationId, causationId, idempotencyKey, eventId: id }, start);
 }
 
 /** The one message whose id begins so, or which there are. */
 async function fromBeginning(sql: SqlRunner, schema: string, id: string, options: TraceOptions): Promise<Traced> {
   const range = idRange(id);
   if (range === undefined) return { kind: 'not-found' };
-  const text = `select message from ${schema}.trace_prefix($1::text::uuid, $2::text::uuid, $3::text::int)`;
+  const text = `select found from ${schema}.trace_prefix($1::text::uuid, $2::text::uuid, $3::text::int)`;
   const rows = await sql.query(text, [range.low, range.high, MAX_CANDIDATES + 1]);
-  const candidates = rows.map((row) => readRecord<TraceCandidate>(readJson(row, 'message') as Fields, ['createdAt']));
+  const candidates = rows.map((row) => readRecord<TraceCandidate>(readJson(row, 'found') as Fields, ['createdAt']));
   const [first, second] = candidates;
   if (first === undefined) return { kind: 'not-found' };
   if (second === undefined) return traceId(sql, schema, first.id, options);
