@@ -2,7 +2,6 @@ import { type Holdfast, holdfast, type Logger, type StartOptions } from 'holdfas
 import { type FactRecorder, factRecorder, postgres } from 'holdfast/postgres';
 import { logRelay } from 'holdfast/telemetry';
 import { Pool, type PoolClient } from 'pg';
-import { correlationOf } from './correlation.ts';
 import { growStream } from './events/grow-stream.ts';
 import { growthLog } from './growth-log.ts';
 import type { Settings } from './settings.ts';
@@ -34,7 +33,6 @@ export function growthService(name: 'workflows' | 'projections', process: string
     pool,
     onLost: (lost) => logger.warn({ ...lost }, 'facts were lost: holdfast trace will not show them'),
   });
-  const plain = logRelay(logger);
   return {
     hf: holdfast({ service: name, store: postgres({ pool }), transport: [route] }),
     pool,
@@ -42,12 +40,7 @@ export function growthService(name: 'workflows' | 'projections', process: string
     facts,
     startOptions: {
       name: process,
-      // A line about a message also says which action it belongs to.
-      observers: [
-        (event) =>
-          'delivery' in event ? logRelay(logger, correlationOf(event.delivery.headers))(event) : plain(event),
-        facts.relay,
-      ],
+      observers: [logRelay(logger), facts.relay],
       leaseMs: Math.max(SHORTEST_LEASE_MS, Math.round(LEASE_MS / settings.speed)),
     },
     close: async () => {
