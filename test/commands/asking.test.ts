@@ -22,7 +22,10 @@ describe('the same command twice', () => {
       const sent = await here.commands.send(tx, run, asked);
       await other.query('begin');
       // It waits for the first to commit or roll back, and is its duplicate then.
-      const second = here.commands.send(other, run, asked).finally(() => other.query('commit'));
+      const second = here.commands.send(other, run, asked).then(async (again) => {
+        await other.query('commit');
+        return again;
+      });
       await expect
         .poll(() => here.column(`select count(*)::int from pg_locks where not granted and pid = ${pidOf(other)}`))
         .toEqual([1]);
@@ -127,6 +130,11 @@ describe('a run', () => {
     await here.start();
     expect(await here.commands.wait(commandId)).toMatchObject({ kind: 'done' });
     expect(calls).toEqual(['orders']);
+    const handlers = await here.operator.handlers();
+    expect(handlers.map(({ service, types }) => `${service}: ${types.join()}`)).toEqual([
+      'billing: command:module.run',
+      'orders: command:module.run',
+    ]);
     expect(await here.column('select count(*)::int from $.delivery')).toEqual([0]);
   });
 });
