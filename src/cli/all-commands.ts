@@ -17,6 +17,7 @@ import { outboxStats } from './commands/outbox-stats.ts';
 import { pause, resume } from './commands/pause.ts';
 import { relay } from './commands/relay.ts';
 import { trace } from './commands/trace.ts';
+import { runShow } from './commands/run-show.ts';
 import { why } from './commands/why.ts';
 
 /** Every command, in the order the help lists them. */
@@ -34,6 +35,7 @@ export const COMMANDS: readonly Command[] = [
   eventsReplay,
   why,
   trace,
+  runShow,
   keys,
   handlers,
   pause,

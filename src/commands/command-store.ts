@@ -54,8 +54,13 @@ export interface CommandStore<Tx> {
    */
   finish(tx: unknown, service: string, commandId: string, answer: string): Promise<'done' | 'taken' | 'ended'>;
   find(service: string, by: { readonly id: string } | { readonly key: string }): Promise<CommandRecord | undefined>;
-  /** The commands of a target, in the order in which they were made. */
-  ofTarget(service: string, target: string): Promise<readonly CommandRecord[]>;
+  /** The commands of a target, in the order in which they were made; without a service, of all. */
+  ofTarget(service: string | undefined, target: string): Promise<readonly CommandRecord[]>;
   /** Events of a target behind these places: of each command in the order of `n`, without a gap. At most `limit`. */
-  events(service: string, target: string, after: EventPlaces, limit: number): Promise<readonly CommandEvent[]>;
+  events(
+    service: string | undefined,
+    target: string,
+    after: EventPlaces,
+    limit: number,
+  ): Promise<readonly CommandEvent[]>;
 }

@@ -2,7 +2,9 @@ import { HoldfastError } from '../kernel/error.ts';
 import { findUnstorable } from '../kernel/unstorable.ts';
 import { MAX_PAYLOAD_BYTES } from '../outbox/payload.ts';
 import type { Handle, HandlerContext } from '../relay/handler.ts';
+import { LocalFault } from '../relay/local-fault.ts';
 import { claimOf } from '../relay/run.ts';
+import { eventHandlerClassifier } from '../retry/classifier.ts';
 import { type CommandContext, commandContext } from './command-context.ts';
 import type { CommandStore, StartedCommand } from './command-store.ts';
 
@@ -40,10 +42,16 @@ async function start<Tx>(
 ): Promise<StartedCommand> {
   const { id } = ctx;
   const claim = claimOf(ctx);
-  const started = claim ? await store.start(service, id, claim) : 'taken';
+  const started = claim ? await store.start(service, id, claim).catch(notStarted) : 'taken';
   if (started === 'taken') throw new HoldfastError('DELIVERY_TAKEN', { id });
   if (started === 'unknown') throw new HoldfastError('COMMAND_UNKNOWN', { name, id });
   return started;
+}
+
+/** That the database could not be asked is no fault of the command, and no attempt of it. */
+function notStarted(error: unknown): never {
+  if (eventHandlerClassifier(error).verdict === 'fail') throw error;
+  throw new LocalFault('it could not be written that the command runs', { cause: error });
 }
 
 async function commitAnswer<Tx, Answer>(

@@ -1,6 +1,7 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import type { Effects } from '../kernel/effects.ts';
 import { createSleep } from '../kernel/sleep.ts';
+import { abortable } from './abortable.ts';
 import type { CommandEvent, StreamedCommandEvent } from './command-record.ts';
 import type { EventPlaces } from './command-store.ts';
 import { readCursor, writeCursor } from './event-cursor.ts';
@@ -38,7 +39,10 @@ async function* stream(
   const places = new Map(start);
   let lookMs = FIRST_LOOK_MS;
   while (!signal?.aborted) {
-    const events = await read(places, AT_ONCE);
+    const events = await abortable(read(places, AT_ONCE), signal).catch((error: unknown) => {
+      if (signal?.aborted) return [];
+      throw error;
+    });
     for (const event of events) {
       if (signal?.aborted) return;
       places.set(event.commandId, event.n);

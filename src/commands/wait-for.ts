@@ -1,6 +1,7 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import type { Effects } from '../kernel/effects.ts';
 import { createSleep } from '../kernel/sleep.ts';
+import { abortable } from './abortable.ts';
 import type { CommandOutcome, CommandRecord } from './command-record.ts';
 
 /** What `wait` takes. */
@@ -27,7 +28,7 @@ export async function waitFor(
   const untilMs = effects.monoMs() + timeoutMs;
   for (let lookMs = FIRST_LOOK_MS; ; lookMs = Math.min(lookMs * 2, LONGEST_LOOK_MS)) {
     signal?.throwIfAborted();
-    const command = await find();
+    const command = await abortable(find(), signal);
     if (!command) return { kind: 'not-found' };
     const outcome = outcomeOf(command);
     if (outcome) return outcome;
@@ -38,7 +39,7 @@ export async function waitFor(
 }
 
 /** What became of a command; nothing as long as it goes on by itself, or may. */
-export function outcomeOf(command: CommandRecord): CommandOutcome | undefined {
+function outcomeOf(command: CommandRecord): CommandOutcome | undefined {
   const { state, answer, error, closedAt } = command;
   if (state === 'done') return { kind: 'done', command, answer };
   if (closedAt !== undefined) return { kind: 'closed', command };

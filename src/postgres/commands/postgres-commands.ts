@@ -2,7 +2,9 @@ import type { CommandStore, NewCommand, PutAnswer, StartedCommand } from '../../
 import type { CommandState } from '../../commands/command-state.ts';
 import { OptionCheck } from '../../kernel/check-options.ts';
 import { HoldfastError } from '../../kernel/error.ts';
+import { systemEffects } from '../../system/effects.ts';
 import { named } from '../check-version.ts';
+import { withinLimit } from '../driver/time-limit.ts';
 import { FULL, messageInput } from '../fan-out.ts';
 import { DEFAULT_SCHEMA, quotedSchema } from '../schema-name.ts';
 import {
@@ -39,7 +41,7 @@ export function postgresCommands(options: PostgresCommandsOptions): CommandStore
   check.number('keepMs', keepMs, { min: 1_000, integer: true, write: 'write whole milliseconds from 1000' });
   check.done();
   const quoted = quotedSchema('postgresCommands()', schema);
-  const sql = namedRunner(sqlRunner(pool), quoted);
+  const sql = boundedRunner(namedRunner(sqlRunner(pool), quoted));
   return {
     ...commandReads(sql, quoted),
     put: (tx, command, to) => put(namedRunner(transactionRunner(tx), quoted), quoted, keepMs, command, to),
@@ -98,6 +100,11 @@ async function put(
   const commandId = String(row['command_id']);
   if (row['kind'] === 'other-request') return { kind: 'other-request', commandId };
   return { kind: 'known', commandId, state: row['known_state'] as CommandState, isNew: Number(row['is_new']) === 1 };
+}
+
+/** The same, given up with `DATABASE_TIMEOUT` after ten seconds: no transaction of a caller is in it, only ours. */
+function boundedRunner(sql: SqlRunner): SqlRunner {
+  return { ...sql, query: (text, params) => withinLimit(systemEffects, sql.query(text, params), () => undefined) };
 }
 
 /** The same, telling by name that our tables are not there. */

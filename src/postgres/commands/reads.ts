@@ -24,12 +24,12 @@ export function commandReads(
   const from = `from ${schema}.command c`;
   const byId = `select ${COMMAND_JSON} ${from} where c.id = $1::text::uuid and c.service = $2::text`;
   const byKey = `select ${COMMAND_JSON} ${from} where c.idempotency_key = $1::text and c.service = $2::text`;
-  const ofTarget = `select ${COMMAND_JSON} ${from} where c.target = $1::text and c.service = $2::text order by c.created_at, c.id`;
+  const ofTarget = `select ${COMMAND_JSON} ${from} where c.target = $1::text and c.service = coalesce($2::text, c.service) order by c.created_at, c.id`;
   // In the order of their times, as far as that of each command's own numbers allows: the clock of a server may be set back.
   const events = `select ${EVENT_JSON} from (
       select e.*, max(e.at) over (partition by e.command order by e.n) as shown_at
       from ${schema}.command_event e
-      where e.command in (select c.id ${from} where c.target = $1::text and c.service = $2::text)
+      where e.command in (select c.id ${from} where c.target = $1::text and c.service = coalesce($2::text, c.service))
         and e.n > coalesce((select (x ->> 1)::int from json_array_elements($3::text::json) x where (x ->> 0)::uuid = e.command), 0)) e
     join ${schema}.command c on c.id = e.command
     order by e.shown_at, e.command, e.n limit $4::text::int`;
@@ -39,9 +39,9 @@ export function commandReads(
       const [row] = 'id' in by ? await sql.query(byId, [by.id, service]) : await sql.query(byKey, [by.key, service]);
       return row && readCommand(row);
     },
-    ofTarget: async (service, target) => (await sql.query(ofTarget, [target, service])).map(readCommand),
+    ofTarget: async (service, target) => (await sql.query(ofTarget, [target, service ?? null])).map(readCommand),
     events: async (service, target, after, limit) =>
-      (await sql.query(events, [target, service, JSON.stringify([...after]), limit])).map(readEvent),
+      (await sql.query(events, [target, service ?? null, JSON.stringify([...after]), limit])).map(readEvent),
   };
 }
 
