@@ -118,12 +118,18 @@ function showTable({ output }: Invocation, entries: readonly TraceEntry[]): void
 
 /** On two lines: in a narrow table the ids, which people copy, and the errors would be what is cut. */
 function showLines({ output }: Invocation, entries: readonly TraceEntry[]): void {
-  for (const { entry, sinceMs } of linesOf(entries)) {
-    const since = sinceMs === undefined ? '' : sinceOf({ entry, sinceMs });
-    output.fields([[timeOf(entry), [entry.service, entry.step, entry.what].filter(Boolean).join('  ')]]);
-    const told = [outcomeOf(entry), idOf(entry)].filter((one) => one !== undefined && one !== '');
-    const detail = [since, ...told].filter(Boolean).join('  ');
-    if (detail !== '') output.fields([[' '.repeat(timeOf(entry).length), detail]]);
+  const { dim } = output.paint;
+  for (const line of linesOf(entries)) {
+    const { entry } = line;
+    const time = timeOf(entry);
+    const what = [entry.service, entry.step, entry.what].filter((part) => part !== undefined).join('  ');
+    output.line(`${dim(time)}  ${terminalLine(what)}`);
+    const told = [
+      dim(sinceOf(line) ?? ''),
+      painted(output, terminalLine(outcomeOf(entry)), entry),
+      dim(terminalLine(idOf(entry) ?? '')),
+    ];
+    output.line(`${' '.repeat(time.length)}  ${told.filter((part) => part !== dim('')).join('  ')}`);
   }
 }
 
