@@ -1,4 +1,6 @@
+import { isHoldfastError } from '../kernel/error.ts';
 import type { LogFields, Logger } from '../kernel/log.ts';
+import type { Failure } from '../retry/failure.ts';
 import type { RetryEvent, RetryObserver } from '../retry/retry-event.ts';
 import type { ActiveSpan } from '../system/active-span.ts';
 import type { RequestPlan } from './request-options.ts';
@@ -65,11 +67,11 @@ export interface HttpAttempt extends LogFields {
   readonly maxAttempts: number;
   readonly latencyMs: number;
   /** Absent when no answer came. */
-  readonly httpStatus?: number;
+  readonly httpStatus?: number | undefined;
   /** What kind of failure it was, with its code where that is known: `network ECONNRESET`. Absent when it went well. */
-  readonly errorClass?: string;
+  readonly errorClass?: string | undefined;
   /** Whether such a failure is worth another attempt. Absent when it went well. */
-  readonly retryable?: boolean;
+  readonly retryable?: boolean | undefined;
 }
 
 /** Is told of each attempt. What it throws is dropped. */
@@ -101,11 +103,18 @@ export function tellAttempts(
       ...(failure === undefined
         ? {}
         : {
-            errorClass: failure.code === undefined ? failure.kind : `${failure.kind} ${failure.code}`,
+            errorClass: errorClass(failure, 'error' in event ? event.error : undefined),
             retryable: failure.verdict === 'retry',
           }),
     });
   };
+}
+
+/** With an answer, its status says the rest; without one, the code of the network does. */
+function errorClass({ kind, status, code }: Failure, error: unknown): string {
+  if (status !== undefined) return kind;
+  const known = isHoldfastError(error, 'HTTP_NO_ANSWER') ? error.details.problem : code;
+  return known === undefined ? kind : `${kind} ${known}`;
 }
 
 /** One that tells all that are there; what one of them throws does not keep the others from it. */
