@@ -12,7 +12,7 @@ import { prepare } from './prepare.ts';
 import { PARTNERS, type PartnerName, readSettings, type Settings } from './settings.ts';
 
 /** The processes of the example. */
-export type GrowthProcess = 'api' | 'worker' | 'events' | PartnerName;
+type GrowthProcess = 'api' | 'worker' | 'events' | PartnerName;
 
 /** Where it runs. */
 export interface StartGrowthOptions {
@@ -23,6 +23,8 @@ export interface StartGrowthOptions {
   readonly prefix?: string;
   /** How many times shorter than real waits are. Default 1. */
   readonly speed?: number;
+  /** How long one try of a call to another service may take. Default 10,000. */
+  readonly callTimeoutMs?: number;
   /** The first of five ports: the API's, then the partners'. Default: free ones. */
   readonly firstPort?: number;
   /** Where partners keep what they know. Default: a folder of its own, removed at the end. */
@@ -118,7 +120,7 @@ async function start(options: StartGrowthOptions, ends: (() => unknown)[], stop:
 }
 
 async function environmentOf(options: StartGrowthOptions, ends: (() => unknown)[]): Promise<NodeJS.ProcessEnv> {
-  const { databaseUrl, redisUrl, prefix = '', speed = 1 } = options;
+  const { databaseUrl, redisUrl, prefix = '', speed = 1, callTimeoutMs = 10_000 } = options;
   const firstPort = options.firstPort ?? (await freePorts(FIRST_PORT + (process.pid % 1_000) * PORTS, PORTS));
   let { dataDir } = options;
   if (dataDir === undefined) {
@@ -133,6 +135,7 @@ async function environmentOf(options: StartGrowthOptions, ends: (() => unknown)[
     REDIS_URL: redisUrl,
     GROWTH_PREFIX: prefix,
     GROWTH_SPEED: String(speed),
+    GROWTH_CALL_TIMEOUT_MS: String(callTimeoutMs),
     GROWTH_DATA: dataDir,
     GROWTH_PORT: String(firstPort),
     INTERVIEW_URL: partnerUrl(1),
@@ -143,7 +146,6 @@ async function environmentOf(options: StartGrowthOptions, ends: (() => unknown)[
 }
 
 function programs(): readonly Kept[] {
-  const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
   const relay = [file('../../dist/cli/main.js'), 'relay', '--config', file('holdfast.config.ts')];
   return [
     ...PARTNERS.map((name) => ({ name, args: [file('partners/main.ts'), name], ready: /is ready/ })),
@@ -151,6 +153,10 @@ function programs(): readonly Kept[] {
     { name: 'worker', args: [file('worker/main.ts')], ready: /is ready/ },
     { name: 'api', args: [file('api/main.ts')], ready: /is ready/ },
   ];
+}
+
+function file(path: string): string {
+  return fileURLToPath(new URL(path, import.meta.url));
 }
 
 function lineOf(name: GrowthProcess, line: string): GrowthLine {
