@@ -1,17 +1,29 @@
 import type { Effects } from '../../kernel/effects.ts';
 import { HoldfastError } from '../../kernel/error.ts';
 
-/** How long a statement may take before its connection is given up. Far above what any of ours takes. */
-export const STATEMENT_LIMIT_MS = 10_000;
+/** How long the database may take for one answer unless it is said otherwise. Far above what any of our statements takes. */
+export const ANSWER_TIMEOUT_MS = 10_000;
+
+/** What `answerTimeoutMs` may be: less than 10 would give up on healthy servers. */
+export const ANSWER_TIMEOUT_RULE: { readonly min: number; readonly max: number; readonly write: string } = {
+  min: 10,
+  max: 3_600_000,
+  write: 'write milliseconds from 10 to one hour',
+};
 
 /** What `work` gives, or `DATABASE_TIMEOUT` once the time is up; `onTimeout` is called before that. Leaves no timer. */
-export async function withinLimit<T>(effects: Effects, work: Promise<T>, onTimeout: () => void): Promise<T> {
+export async function withinLimit<T>(
+  effects: Effects,
+  work: Promise<T>,
+  onTimeout: () => void,
+  timeoutMs: number = ANSWER_TIMEOUT_MS,
+): Promise<T> {
   let timer: unknown;
   const late = new Promise<never>((_, reject) => {
     timer = effects.setTimer(() => {
       onTimeout();
-      reject(new HoldfastError('DATABASE_TIMEOUT', { timeoutMs: STATEMENT_LIMIT_MS }));
-    }, STATEMENT_LIMIT_MS);
+      reject(new HoldfastError('DATABASE_TIMEOUT', { timeoutMs }));
+    }, timeoutMs);
   });
   try {
     return await Promise.race([work, late]);
