@@ -8,18 +8,23 @@ const HELP = `Programs to try, each real and on this machine alone.
   npm start                          an order service on its own PostgreSQL; prints the address to open
   npm start -- chat                  a chat whose model provider fails on purpose; prints the address to open
   npm start -- terminal [options]    the same chat in a terminal, against one that runs; --help lists the options
+  npm start -- growth                a growth backend: durable commands, Redis Streams, four services that can be broken
+  npm start -- budget                three services on RabbitMQ and Kafka; needs servers, and says which
   npm start -- --help                this text
 
   PORT=8080                   which port the page is on; without it 3000, or the next one that is free
   HOLDFAST_ORDERS_DATA=dir    where the order service keeps its data; without it .holdfast
   HOLDFAST_ORDERS_SCALE=10    makes the waits of the order service ten times shorter
   HOLDFAST_CHAT_SCALE=10      makes the waits of the chat ten times shorter
+  GROWTH_SPEED=10             makes the waits of the growth backend ten times shorter
 `;
 
 const PROGRAMS: Readonly<Record<string, string>> = {
   orders: 'order-service/main.ts',
   chat: 'agent-chat/main.ts',
   terminal: 'agent-chat/terminal.ts',
+  growth: 'growth-backend/main.ts',
+  budget: 'budget-services/main.ts',
 };
 
 const [part = 'orders', ...rest] = process.argv.slice(2);
@@ -29,7 +34,7 @@ if (part === '--help' || part === '-h' || part === 'help') {
 }
 const program = Object.hasOwn(PROGRAMS, part) ? PROGRAMS[part] : undefined;
 if (program === undefined) {
-  console.error(`npm start knows "chat", "terminal" and "--help"; "${part}" is neither of them.`);
+  console.error(`npm start knows "chat", "terminal", "growth", "budget" and "--help"; "${part}" is none of them.`);
   process.exit(1);
 }
 const MAIN = join(ROOT, 'examples', program);

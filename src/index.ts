@@ -33,6 +33,7 @@ export type {
   HandlerContext,
   HandlerOptions,
   OnDead,
+  OnDeadOf,
   Project,
   ProjectAll,
 } from './relay/handler.ts';

@@ -1,10 +1,12 @@
 // node examples/budget-services/main.ts: all processes of the example, on the servers that the environment names.
 import { fileURLToPath } from 'node:url';
-import { readSettings, type Settings, SettingsError } from './parts/settings.ts';
-import { untilSignal } from './parts/until-signal.ts';
+import { SettingsError } from '../local-processes/environment.ts';
+import { type Kept, NotReadyError, ProcessKeeper } from '../local-processes/process-keeper.ts';
+import { reachServers, UnreachableError } from '../local-processes/reach-server.ts';
+import { untilSignal } from '../local-processes/until-signal.ts';
+import { readSettings, type Settings } from './parts/settings.ts';
 import { prepare } from './prepare.ts';
-import { type Kept, NotReadyError, ProcessKeeper } from './process-keeper.ts';
-import { reachServers, UnreachableError } from './reach-servers.ts';
+import { serversOf } from './servers.ts';
 import { startTraceCollector, type TraceCollector } from './traces/trace-collector.ts';
 
 const ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT';
@@ -33,7 +35,7 @@ try {
 }
 
 async function run(settings: Settings): Promise<void> {
-  await reachServers(settings);
+  await reachServers(serversOf(settings));
   await prepare(settings);
   const collector = process.env[ENDPOINT] ? undefined : await collectTraces(settings.tracesPort);
   const keeper = new ProcessKeeper({ ...process.env, [ENDPOINT]: process.env[ENDPOINT] || collector?.url });

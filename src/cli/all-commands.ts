@@ -16,6 +16,8 @@ import { outboxCancel } from './commands/outbox-cancel.ts';
 import { outboxStats } from './commands/outbox-stats.ts';
 import { pause, resume } from './commands/pause.ts';
 import { relay } from './commands/relay.ts';
+import { runShow } from './commands/run-show.ts';
+import { trace } from './commands/trace.ts';
 import { why } from './commands/why.ts';
 
 /** Every command, in the order the help lists them. */
@@ -32,6 +34,8 @@ export const COMMANDS: readonly Command[] = [
   dlqImport,
   eventsReplay,
   why,
+  runShow,
+  trace,
   keys,
   handlers,
   pause,

@@ -2,6 +2,7 @@ import type { LogFields, Logger } from '../kernel/log.ts';
 import type { RetryEvent, RetryObserver } from '../retry/retry-event.ts';
 import type { ActiveSpan } from '../system/active-span.ts';
 import type { RequestPlan } from './request-options.ts';
+import { shownUrl } from './target-url.ts';
 
 /** The status of the answer to the latest attempt, if there is one. */
 type StatusNow = () => number | undefined;
@@ -48,5 +49,76 @@ export function traceHttp(span: ActiveSpan, request: RequestPlan, statusNow: Sta
         ? {}
         : { 'error.type': failure.status === undefined ? (failure.code ?? failure.kind) : String(failure.status) }),
     });
+  };
+}
+
+/** One attempt of a call, when it has ended: what is known of the call, and what came of it. Beside it stand the call's log fields. */
+export interface HttpAttempt extends LogFields {
+  readonly operation: string;
+  readonly method: string;
+  /** Without its query. */
+  readonly url: string;
+  readonly requestId: string;
+  /** From 1. */
+  readonly attempt: number;
+  /** `Infinity` when another limit ends the retries. */
+  readonly maxAttempts: number;
+  readonly latencyMs: number;
+  /** Absent when no answer came. */
+  readonly httpStatus?: number;
+  /** What kind of failure it was, with its code where that is known: `network ECONNRESET`. Absent when it went well. */
+  readonly errorClass?: string;
+  /** Whether such a failure is worth another attempt. Absent when it went well. */
+  readonly retryable?: boolean;
+}
+
+/** Is told of each attempt. What it throws is dropped. */
+export type HttpAttemptObserver = (attempt: HttpAttempt) => void;
+
+/** Tells of each attempt, with the fields that are known of the call. */
+export function tellAttempts(
+  tell: HttpAttemptObserver,
+  request: RequestPlan,
+  fields: LogFields,
+  statusNow: StatusNow,
+): RetryObserver {
+  return (event) => {
+    if (event.type !== 'attempt-succeeded' && event.type !== 'attempt-failed') return;
+    const { operation, attempt, maxAttempts, idempotencyKey, latencyMs } = event;
+    const failure = event.type === 'attempt-failed' ? event.failure : undefined;
+    const status = statusNow();
+    tell({
+      ...fields,
+      operation,
+      method: request.method,
+      url: shownUrl(request.url),
+      requestId: request.requestId,
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+      attempt,
+      maxAttempts,
+      latencyMs,
+      ...(status === undefined ? {} : { httpStatus: status }),
+      ...(failure === undefined
+        ? {}
+        : {
+            errorClass: failure.code === undefined ? failure.kind : `${failure.kind} ${failure.code}`,
+            retryable: failure.verdict === 'retry',
+          }),
+    });
+  };
+}
+
+/** One that tells all that are there; what one of them throws does not keep the others from it. */
+export function together(observers: readonly (RetryObserver | undefined)[]): RetryObserver | undefined {
+  const there = observers.filter((one) => one !== undefined);
+  if (there.length < 2) return there[0];
+  return (event) => {
+    for (const observe of there) {
+      try {
+        observe(event);
+      } catch {
+        // Its own affair.
+      }
+    }
   };
 }

@@ -8,6 +8,7 @@ import { serviceCall } from '../retry/policies.ts';
 import { type Policy, type PolicyOptions, toPolicy } from '../retry/policy.ts';
 import type { RetryObserver } from '../retry/retry-event.ts';
 import { systemEffects } from '../system/effects.ts';
+import type { HttpAttemptObserver } from './attempt-report.ts';
 import { checkHeaders, type HeaderRecord, isHeaderName, isHeaderValue, isHeaderWord } from './header-rules.ts';
 import type { RedirectRule } from './redirect.ts';
 import { parseBaseUrl } from './target-url.ts';
@@ -37,6 +38,8 @@ export interface ServiceClientOptions {
   /** Written to every log line. */
   readonly logFields?: LogFields;
   readonly observe?: RetryObserver;
+  /** Is told of each attempt with all that is known of it: `factRecorder(…).call` keeps them for `holdfast trace`. */
+  readonly onAttempt?: HttpAttemptObserver;
   /** An answer whose body is longer, unpacked, is refused. Default 10 MiB (10,485,760). */
   readonly maxBodyBytes?: number;
   /** Default `refuse`. `same-origin` follows up to 5 redirects that stay at the same scheme, host and port. */
@@ -62,6 +65,7 @@ const FIELDS: readonly (keyof ServiceClientOptions)[] = [
   'logger',
   'logFields',
   'observe',
+  'onAttempt',
   'maxBodyBytes',
   'redirects',
   'newRequestId',
@@ -83,6 +87,7 @@ export interface ClientPlan {
   readonly logger: Logger | undefined;
   readonly logFields: LogFields;
   readonly observe: RetryObserver | undefined;
+  readonly onAttempt: HttpAttemptObserver | undefined;
   readonly maxBodyBytes: number;
   readonly redirects: RedirectRule;
   readonly newRequestId: () => string;
@@ -115,7 +120,7 @@ export function planClient(options: ServiceClientOptions): ClientPlan {
     integer: true,
     write: 'write whole bytes, at most 1 GiB (1073741824)',
   });
-  for (const name of ['classify', 'observe', 'newRequestId', 'fetch'] as const) {
+  for (const name of ['classify', 'observe', 'onAttempt', 'newRequestId', 'fetch'] as const) {
     if (options[name] !== undefined && typeof options[name] !== 'function')
       check.refuse(name, options[name], 'pass a function');
   }
@@ -136,6 +141,7 @@ export function planClient(options: ServiceClientOptions): ClientPlan {
     logger: options.logger,
     logFields: options.logFields ?? {},
     observe: options.observe,
+    onAttempt: options.onAttempt,
     maxBodyBytes,
     redirects,
     newRequestId: options.newRequestId ?? (() => crypto.randomUUID()),

@@ -1,3 +1,4 @@
+export type { HttpAttempt, HttpAttemptObserver } from './attempt-report.ts';
 export type { CallOptions } from './call-options.ts';
 export type { ServiceClientOptions } from './client-options.ts';
 export {

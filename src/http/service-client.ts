@@ -8,7 +8,7 @@ import type { RetryObserver } from '../retry/retry-event.ts';
 import type { RetryOptions } from '../retry/retry-options.ts';
 import { withRetry } from '../retry/with-retry.ts';
 import { activeSpan } from '../system/active-span.ts';
-import { logHttp, traceHttp } from './attempt-report.ts';
+import { logHttp, tellAttempts, together, traceHttp } from './attempt-report.ts';
 import { type ClientPlan, planClient, type ServiceClientOptions } from './client-options.ts';
 import { keepAnswer } from './error-answer.ts';
 import { type Answer, errorAnswer, exchange, statusError } from './exchange.ts';
@@ -218,13 +218,13 @@ class Call<T> {
 
   private observer(): RetryObserver | undefined {
     const span = activeSpan();
-    const { observe } = this.client;
-    if (!span) return observe;
-    const trace = traceHttp(span, this.request, () => this.progress?.status);
-    return (event) => {
-      trace(event);
-      observe?.(event);
-    };
+    const { observe, onAttempt } = this.client;
+    const statusNow = (): number | undefined => this.progress?.status;
+    return together([
+      span && traceHttp(span, this.request, statusNow),
+      onAttempt && tellAttempts(onAttempt, this.request, this.logFields(), statusNow),
+      observe,
+    ]);
   }
 
   private logFields(): LogFields {

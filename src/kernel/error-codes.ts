@@ -10,6 +10,9 @@ export interface ErrorDetails {
   BROKER_REFUSED: { transport: string; place: string; problem: string };
   BROKER_TIMEOUT: { timeoutMs: number };
   CLASSIFIER_FAILED: { operation: string; problem: string };
+  COMMAND_ANSWER_INVALID: { name: string; problem: string };
+  COMMAND_KEY_REUSED: { name: string; key: string; commandId: string };
+  COMMAND_UNKNOWN: { name: string; id: string };
   COMMITTED_TWICE: { id: string; handler: string };
   DATABASE_TIMEOUT: { timeoutMs: number };
   DEADLINE_PASSED: { operation: string; attempt: number };
@@ -162,6 +165,12 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `the broker did not answer within ${d.timeoutMs} ms; it is tried again, see whether it is up and reachable`,
   CLASSIFIER_FAILED: (d) =>
     `the classifier of "${d.operation}" ${d.problem}; it must answer 'retry', 'fail', a Failure or undefined, and may not be async; error.cause.errors holds that and the failure it was asked about`,
+  COMMAND_ANSWER_INVALID: (d) =>
+    `the answer of command "${d.name}" cannot be kept: ${d.problem}; return JSON of at most a megabyte, or nothing`,
+  COMMAND_KEY_REUSED: (d) =>
+    `the key "${d.key}" of command "${d.name}" stands for another payload or another command, ${d.commandId}; put what tells the two apart into the key`,
+  COMMAND_UNKNOWN: (d) =>
+    `message ${d.id} is of the type of command "${d.name}", but there is no such command; send commands with commands.send()`,
   COMMITTED_TWICE: (d) =>
     `"${d.handler}" called ctx.commit twice for message ${d.id}; put all effects of a message into one commit`,
   DATABASE_TIMEOUT: (d) =>

@@ -26,10 +26,7 @@ const WHOLE_LINE = /authorization|cookie/i;
  * rather than too little, and cannot know a secret that looks like any other word. Takes time in proportion to the length.
  */
 export function hideSecrets(text: string): string {
-  const shown = text
-    .replace(PRIVATE_KEY, HIDDEN)
-    .replace(JWT, HIDDEN)
-    .replace(KNOWN_KEY, HIDDEN)
+  const shown = hideKnownForms(text)
     .replace(ADDRESS, (_, scheme: string | undefined, rest: string | undefined) =>
       rest === undefined ? `?${HIDDEN}` : hideInUrl(scheme ?? '', rest),
     )
@@ -39,6 +36,11 @@ export function hideSecrets(text: string): string {
   return hideNamedValues(shown).replace(AFTER_WORD, (all, before: string, value: string) =>
     looksRandom(value) ? `${before}${HIDDEN}` : all,
   );
+}
+
+/** As `hideSecrets`, of what is a secret by its form alone: for ids, in which a part that is named `key` or `token` is none. */
+export function hideKnownForms(text: string): string {
+  return text.replace(PRIVATE_KEY, HIDDEN).replace(JWT, HIDDEN).replace(KNOWN_KEY, HIDDEN);
 }
 
 /** Ordinary words have neither digits nor capitals inside, and are not that long. */

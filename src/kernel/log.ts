@@ -26,6 +26,25 @@ export interface LogFields {
   readonly [field: string]: unknown;
 }
 
+/** Whose action something is part of, and of what: what is handed on from one step of an action to the next. */
+export const CORRELATION_FIELDS = [
+  'requestId',
+  'traceId',
+  'userId',
+  'orgId',
+  'actorType',
+  'actorKey',
+  'runId',
+  'moduleId',
+  'missionId',
+  'missionInstanceId',
+  'stageId',
+  'sagaId',
+] as const;
+
+/** The fields of `CORRELATION_FIELDS` that are known. */
+export type Correlation = { readonly [Field in (typeof CORRELATION_FIELDS)[number]]?: string | undefined };
+
 /** Where log lines go. pino, bunyan and the like fit as they are; nothing is logged when none is given. */
 export interface Logger {
   debug(fields: LogFields, message: string): void;

@@ -2,6 +2,7 @@ import { OptionCheck } from '../kernel/check-options.ts';
 import { isBadId, parseDeliveryId } from './delivery-id.ts';
 import { AUDIT_VERBS, DEAD_LETTER_STATUSES } from './operator-records.ts';
 import type { AuditFilter, By, DeadLetterFilter, Paging } from './operator.ts';
+import { MAX_TRACE_LIMIT, type TraceOptions } from './trace.ts';
 
 const ACTOR_LENGTH = 200;
 const TEXT_LENGTH = 2_000;
@@ -75,6 +76,16 @@ export function checkAuditFilter(filter: AuditFilter & Paging): void {
   checkLimit(check, limit, MAX_PAGE);
   if (cursor !== undefined && !/^\d{1,18}$/.test(cursor)) {
     check.refuse('cursor', cursor, 'pass what the page before gave as next');
+  }
+  check.done();
+}
+
+/** Refuses what `trace` cannot be told. Throws `INVALID_OPTIONS`. */
+export function checkTrace(options: TraceOptions): void {
+  const check = new OptionCheck('trace()');
+  if (check.object('options', options, 'pass an object such as { limit: 100 }, or leave it out')) {
+    check.known(options, ['limit']);
+    checkLimit(check, options.limit, MAX_TRACE_LIMIT);
   }
   check.done();
 }

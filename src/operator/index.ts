@@ -42,4 +42,15 @@ export type {
   Paging,
   ReplayOptions,
 } from './operator.ts';
+export {
+  type Trace,
+  TRACE_STEPS,
+  type TraceCandidate,
+  type Traced,
+  TRACED_IDS,
+  type TracedAs,
+  type TraceEntry,
+  type TraceOptions,
+  type TraceStep,
+} from './trace.ts';
 export { type DeliveryReason, describeReason, type WhyReason } from './why.ts';

@@ -23,6 +23,7 @@ import type {
   Resumed,
   Retired,
 } from './operator-outcomes.ts';
+import type { Traced, TraceOptions } from './trace.ts';
 import type { DeliveryReason } from './why.ts';
 
 /** Who changes something, and why: both stand in the audit. */
@@ -118,6 +119,12 @@ export interface Operator {
    * answers nothing, the default of handlers is assumed.
    */
   forecast(id: string, policyOf?: PolicyLookup): Promise<Forecast | NotFound | BadId>;
+  /**
+   * Everything one action did, in the order of time, over all services of this database. Takes any id of it: of a request, event,
+   * dead letter, command or run, an idempotency key, a broker's source id, or a user, whose latest actions are told then. The
+   * beginning of an event's id will do where no other begins so.
+   */
+  trace(id: string, options?: TraceOptions): Promise<Traced>;
 
   /**
    * Replays a message in place: id and idempotency key stay, the failed cycle goes to the history, attempts begin anew.

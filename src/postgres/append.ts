@@ -1,12 +1,14 @@
 import type { NewMessage, SendResult } from '../outbox/outbox-store.ts';
-import { fanOutWhere, isFull, MESSAGE_INPUT, messageInput, refuseIfFull } from './fan-out.ts';
+import { fanOutWhere, hasLinks, isFull, linkMessages, MESSAGE_INPUT, messageInput, refuseIfFull } from './fan-out.ts';
 import { wakeStatement } from './relay/wake-statement.ts';
 import type { SqlRunner } from './sql-runner.ts';
 
 /** The statements of sending, for one schema. */
 export interface AppendStatements {
   readonly deliveryInsert: string;
+  readonly deliveryInsertLinked: string;
   readonly deliveryInsertOnce: string;
+  readonly deliveryInsertOnceLinked: string;
   readonly dedupFind: string;
   readonly keyLock: string;
 }
@@ -14,19 +16,24 @@ export interface AppendStatements {
 /** Writes the statements for a quoted schema. `dedupMs` is how long an explicit idempotency key is remembered. */
 export function appendStatements(schema: string, channel: string, dedupMs: number): AppendStatements {
   const wake = wakeStatement(schema, channel);
-  return {
-    deliveryInsert: `select ${schema}.delivery_append($1::text) as id`,
-    // Keys go in sorted, so that two senders with the same keys in another order wait for each other and do not deadlock.
-    deliveryInsertOnce: `with fresh as (
+  const isNew = 'm.idempotency_key is null or m.id in (select id from fresh)';
+  // Keys go in sorted, so that two senders with the same keys in another order wait for each other and do not deadlock.
+  const insertOnce = (links: string): string => `with fresh as (
         insert into ${schema}.dedup (key, id, expires_at)
         select m.idempotency_key, m.id, now() + interval '${dedupMs} milliseconds' from ${MESSAGE_INPUT}
         where m.idempotency_key is not null and not (select is_full from ${schema}.meta) order by m.idempotency_key
         on conflict (key) do update set id = excluded.id, expires_at = excluded.expires_at
         where dedup.expires_at <= now()
         returning id),
-      sent as (${fanOutWhere(schema, 'm.idempotency_key is null or m.id in (select id from fresh)')}),
+      sent as (${fanOutWhere(schema, isNew)}),${links}
       woken as materialized (${wake})
-      select id::text as id from fresh union all ${isFull(schema)} union all select null from woken`,
+      select id::text as id from fresh union all ${isFull(schema)} union all select null from woken`;
+  return {
+    deliveryInsert: `select ${schema}.delivery_append($1::text) as id`,
+    deliveryInsertLinked: `select ${schema}.delivery_append_linked($1::text) as id`,
+    deliveryInsertOnce: insertOnce(''),
+    deliveryInsertOnceLinked: insertOnce(`
+      linked as (${linkMessages(schema, isNew, MESSAGE_INPUT)}),`),
     dedupFind: `select key, id::text as id from ${schema}.dedup
       where key in (select json_array_elements_text($1::text::json))`,
     keyLock: `select pg_advisory_xact_lock(hashtextextended('${schema} ' || key, 0))::text
@@ -47,11 +54,12 @@ export async function append(
   }
   const firstOf = firstOfEachKey(messages);
   const input = messageInput(messages.filter((message) => firstIdOf(message, firstOf) === message.id));
+  const isLinked = hasLinks(messages);
   if (firstOf.size === 0) {
-    refuseIfFull(await sql.query(statements.deliveryInsert, [input]));
+    refuseIfFull(await sql.query(isLinked ? statements.deliveryInsertLinked : statements.deliveryInsert, [input]));
     return messages.map(({ id }) => ({ kind: 'stored', id }));
   }
-  const rows = await sql.query(statements.deliveryInsertOnce, [input]);
+  const rows = await sql.query(isLinked ? statements.deliveryInsertOnceLinked : statements.deliveryInsertOnce, [input]);
   refuseIfFull(rows);
   const fresh = new Set(rows.map((row) => row['id']));
   const known = await findKnown(

@@ -42,6 +42,27 @@ export function fanOut(schema: string, units: string, input: string = MESSAGE_IN
       from ${schema}.subscription s where s.type = coalesce(m.taken_as, m.type) offset 0) s on true`;
 }
 
+/** True when one of the messages has a correlation or causation id of its own: then it is written where it can be found by it. */
+export function hasLinks(messages: readonly NewMessage[]): boolean {
+  return messages.some(
+    ({ id, correlationId, causationId }) => (correlationId ?? id) !== id || causationId !== undefined,
+  );
+}
+
+/** How much of an id is looked up by: an index takes no value of any length. */
+export const LINK_LENGTH = 200;
+
+/** Writes by which ids the messages `m` that fit the condition belong together. `input` as in `fanOut`. */
+export function linkMessages(schema: string, condition: string, input: string): string {
+  // As rows of their own and not as indexes on the messages: those would be needed in every slot of the history.
+  return `insert into ${schema}.trace_link (id, message)
+    select left(l.id, ${LINK_LENGTH}), m.id from ${input}
+      cross join lateral (
+        select m.correlation_id as id where m.correlation_id is not null
+        union all select m.causation_id where m.causation_id is distinct from m.correlation_id and m.causation_id is not null) l
+    where not (select is_full from ${schema}.meta) and (${condition})`;
+}
+
 /** As `fanOut`, of the messages `m` that fit the condition, and only while there is room. */
 export function fanOutWhere(schema: string, condition: string, input: string = MESSAGE_INPUT): string {
   // Not joined: the planner takes a table of one row that was never analysed for about 2,000, and multiplies its estimates.

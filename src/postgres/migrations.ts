@@ -1,8 +1,10 @@
+import { commandTables } from './schema/commands.ts';
 import { enginePrivates } from './schema/engine.ts';
 import { hotFunctions } from './schema/functions.ts';
 import { idempotencyTable } from './schema/idempotency.ts';
 import { messageTables } from './schema/messages.ts';
 import { operatorSurface } from './schema/operator.ts';
+import { traceFunctions, traceTables } from './schema/trace.ts';
 
 /** One step of the schema, forward only. Once released it never changes; a test compares what was released. */
 export interface Migration {
@@ -20,9 +22,12 @@ export const MIGRATIONS: readonly Migration[] = [
     statements: (schema) => [
       ...enginePrivates(schema),
       ...messageTables(schema),
+      ...traceTables(schema),
       ...hotFunctions(schema),
       ...idempotencyTable(schema),
       ...operatorSurface(schema),
+      ...commandTables(schema),
+      ...traceFunctions(schema),
     ],
   },
 ];

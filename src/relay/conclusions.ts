@@ -93,7 +93,13 @@ export class Conclusions<Tx> {
     const { seq, state, version, cycle, attempts } = delivery;
     const message = 'set aside behind a dead letter of its key';
     const error = { name: 'Parked', code: 'PARKED', kind: 'parked', message };
-    const { settlement } = deadPlan(handler, { token: unit.token, seq, state, version, cycle }, attempts, error);
+    const { settlement } = deadPlan(
+      handler,
+      delivery,
+      { token: unit.token, seq, state, version, cycle },
+      attempts,
+      error,
+    );
     this.#write(unit, delivery, handler, settlement, { kind: 'parked', handler: handler.name, delivery });
   }
 
@@ -122,7 +128,7 @@ export class Conclusions<Tx> {
     const starts = run.unit.startsOf(delivery);
     const error = toDeliveryError(new HoldfastError('PROCESS_KILLED', { id, handler: handler.name, starts }), failure);
     const target = run.targetAt(this.#host.effects.monoMs());
-    const plan = deadPlan(handler, target, delivery.attempts, error);
+    const plan = deadPlan(handler, delivery, target, delivery.attempts, error);
     this.#settle(run, handler, plan.settlement, plan.change, {
       kind: 'run-failed',
       handler: handler.name,
@@ -166,7 +172,7 @@ export class Conclusions<Tx> {
           ...toDeliveryError(answer.error, { verdict: 'fail', kind: 'database' }),
           code: 'SETTLE_FAILED',
         };
-        const plan = deadPlan(handler, { token, seq, state, version, cycle }, delivery.attempts + 1, error);
+        const plan = deadPlan(handler, delivery, { token, seq, state, version, cycle }, delivery.attempts + 1, error);
         this.#write(unit, delivery, handler, plan.settlement, undefined, onSettled);
         return;
       }

@@ -3,7 +3,7 @@ import { HoldfastError } from '../kernel/error.ts';
 import { CarefulStarts, KILLER_STARTS } from './careful-starts.ts';
 import { Conclusions, type ConclusionHost } from './conclusions.ts';
 import { type GroupingHandler, groupSize } from './group-size.ts';
-import type { HandlerDefinition } from './handler.ts';
+import { type HandlerDefinition, rulesOf } from './handler.ts';
 import type { KeyLine } from './key-line.ts';
 import { LaneState } from './lane-state.ts';
 import { commitSafely } from './local-fault.ts';
@@ -225,7 +225,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
       delivery,
       unit,
       handler: lane.handler.name,
-      maxAttempts: lane.handler.policy.maxAttempts,
+      maxAttempts: rulesOf(lane.handler, delivery.type).policy.maxAttempts,
       startedMs: this.effects.monoMs(),
     });
     lane.began(run);
@@ -282,7 +282,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
   called(run: Run<Tx>): void {
     run.startedMs = this.effects.monoMs();
     const lane = this.laneOf(run.delivery.unit);
-    if (lane) this.#timeouts.watch(run, lane.handler.timeoutMs);
+    if (lane) this.#timeouts.watch(run, rulesOf(lane.handler, run.type).timeoutMs);
   }
 
   /** Nothing of this process is written any more, and no timer is left. */

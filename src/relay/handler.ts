@@ -13,7 +13,13 @@ export const ON_DEAD = ['block', 'pass', 'park'] as const;
  */
 export type OnDead = (typeof ON_DEAD)[number];
 
-/** What may be said about a handler. Every field may be left out. */
+/** The same for each message by itself, known from what it carries besides its payload. `park` is for all or none. */
+export type OnDeadOf = (message: Delivery) => Exclude<OnDead, 'park'>;
+
+/**
+ * What may be said about a handler. Every field may be left out. Where a name is given events one by one, each may have rules of its
+ * own (all fields but `concurrency` and `repeatable`, which are the handler's).
+ */
 export interface HandlerOptions {
   /** A policy, or what differs from the default: `eventHandler`, 5 attempts, 1 s doubling to 5 min, full jitter. */
   readonly policy?: Policy | PolicyOptions | undefined;
@@ -29,7 +35,7 @@ export interface HandlerOptions {
   /** How long one attempt may take, in milliseconds, when the policy says nothing. Default five minutes. */
   readonly timeoutMs?: number | undefined;
   /** Default `'block'`: order within a key holds whatever happens. */
-  readonly onDead?: OnDead | undefined;
+  readonly onDead?: OnDead | OnDeadOf | undefined;
   /** An operator may run it again for messages it has handled: its effects can be repeated. Default false. */
   readonly repeatable?: boolean | undefined;
 }
@@ -94,16 +100,27 @@ export interface HandlerTake<Run> {
   readonly run: Run;
 }
 
-interface HandlerRules {
-  readonly name: string;
+/** How the runs of a handler, or of one type that it takes, are judged, and what follows. */
+export interface RunRules {
   readonly policy: Policy;
   /** Another policy for failures that are not the message's own. */
   readonly policyOf?: ((error: unknown) => Policy | undefined) | undefined;
   readonly classifier: Classifier;
-  readonly concurrency: number;
   readonly timeoutMs: number;
-  readonly onDead: OnDead;
+  readonly onDead: OnDead | OnDeadOf;
+}
+
+interface HandlerRules extends RunRules {
+  readonly name: string;
+  readonly concurrency: number;
   readonly repeatable: boolean;
+  /** Of types whose rules are not the handler's. Absent where there are none, as a rule. */
+  readonly rulesByType?: ReadonlyMap<string, RunRules> | undefined;
+}
+
+/** The rules for messages of a type. */
+export function rulesOf<Tx>(handler: HandlerDefinition<Tx>, type: string): RunRules {
+  return handler.rulesByType?.get(type) ?? handler;
 }
 
 /** A handler that may do anything, and commits its effects with `ctx.commit`. */

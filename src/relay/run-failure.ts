@@ -4,7 +4,7 @@ import { decide } from '../retry/decide.ts';
 import type { Failure } from '../retry/failure.ts';
 import { initialState, resume } from '../retry/state.ts';
 import { toDeliveryError } from './delivery-error.ts';
-import type { HandlerDefinition } from './handler.ts';
+import { type HandlerDefinition, type OnDead, rulesOf, type RunRules } from './handler.ts';
 import type { LineChange } from './owned-unit.ts';
 import type { RelayEvent } from './relay-event.ts';
 import type { Delivery, DeliveryError, SettleTarget, Settlement } from './relay-store.ts';
@@ -29,9 +29,10 @@ export interface FailedAttempt {
 /** Decides what follows a failed attempt of a handler. Pure. */
 export function planFailure<Tx>(handler: HandlerDefinition<Tx>, failed: FailedAttempt): FailurePlan {
   const { delivery, target, error, startedAt, now, random } = failed;
-  const failure = judge(handler, error);
+  const rules = rulesOf(handler, delivery.type);
+  const failure = judge(rules, handler.name, error);
   const before = delivery.retry ? resume(delivery.retry, startedAt).state : initialState(startedAt);
-  const policy = handler.policyOf?.(error) ?? handler.policy;
+  const policy = rules.policyOf?.(error) ?? rules.policy;
   const decision = decide(policy, before, failure, now, random);
   const attempts = delivery.attempts + 1;
   const kept = toDeliveryError(error, failure);
@@ -54,7 +55,7 @@ export function planFailure<Tx>(handler: HandlerDefinition<Tx>, failed: FailedAt
     };
   }
   return {
-    ...deadPlan(handler, target, attempts, kept),
+    ...deadPlan(handler, delivery, target, attempts, kept),
     event: { ...about, next: { kind: 'dead', reason: decision.reason } },
   };
 }
@@ -62,16 +63,27 @@ export function planFailure<Tx>(handler: HandlerDefinition<Tx>, failed: FailedAt
 /** What is written for a delivery that is dead, and how its line changes. */
 export function deadPlan<Tx>(
   handler: HandlerDefinition<Tx>,
+  delivery: Delivery,
   target: SettleTarget,
   attempts: number,
   error: DeliveryError,
 ): Pick<FailurePlan, 'settlement' | 'change'> {
-  const holds = handler.onDead !== 'pass';
+  const holds = onDeadOf(rulesOf(handler, delivery.type), delivery) !== 'pass';
   return { settlement: { ...target, kind: 'dead', attempts, error, holds }, change: holds ? 'blocks' : 'passes' };
 }
 
+// Who cannot say keeps the order.
+function onDeadOf({ onDead }: RunRules, delivery: Delivery): OnDead {
+  if (typeof onDead !== 'function') return onDead;
+  try {
+    return onDead(delivery);
+  } catch {
+    return 'block';
+  }
+}
+
 // A classifier that throws must not take the relay down, nor the message for ever.
-function judge<Tx>({ classifier, name }: HandlerDefinition<Tx>, error: unknown): Failure {
+function judge({ classifier }: RunRules, name: string, error: unknown): Failure {
   try {
     return classifier(error);
   } catch (thrown) {

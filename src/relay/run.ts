@@ -1,6 +1,6 @@
 import type { HandlerContext } from './handler.ts';
 import type { OwnedUnit } from './owned-unit.ts';
-import type { CommitOutcome, CommitTarget, Delivery } from './relay-store.ts';
+import type { CommitOutcome, CommitTarget, Delivery, SettleTarget } from './relay-store.ts';
 
 /** How a run ended. `interrupted`: it was not its fault and nothing is written; whoever owns the row runs it again. */
 export type RunOutcome =
@@ -14,7 +14,18 @@ export type RunOutcome =
 
 /** What a run needs from the relay. */
 export interface RunHost<Tx> {
+  workerId(): string;
   commit(run: Run<Tx>, effect: (tx: Tx) => Promise<unknown>): Promise<void>;
+}
+
+/** In whose name a run writes: refused by the database once the delivery is another process's, or was changed. */
+export interface RunClaim extends SettleTarget {
+  readonly workerId: string;
+}
+
+/** The claim of the run that a handler was given this context of; nothing: it is not one of a relay here. */
+export function claimOf(ctx: object): RunClaim | undefined {
+  return ctx instanceof Run ? ctx.claim : undefined;
 }
 
 /** One run of one delivery, and the context its handler is given. */
@@ -26,6 +37,7 @@ export class Run<Tx> implements HandlerContext<Tx> {
   /** When its handler was called; before that, when it was taken out of its line. */
   startedMs: number;
   readonly commit: HandlerContext<Tx>['commit'];
+  readonly #host: RunHost<Tx>;
   /** The result no longer counts: it ended, or was given up. */
   isOver = false;
   isExecuting = false;
@@ -43,6 +55,7 @@ export class Run<Tx> implements HandlerContext<Tx> {
     host: RunHost<Tx>,
     about: { delivery: Delivery; unit: OwnedUnit; handler: string; maxAttempts: number; startedMs: number },
   ) {
+    this.#host = host;
     this.delivery = about.delivery;
     this.unit = about.unit;
     this.handler = about.handler;
@@ -165,6 +178,11 @@ export class Run<Tx> implements HandlerContext<Tx> {
       () => undefined,
       (error: unknown) => ({ error }),
     );
+  }
+
+  get claim(): RunClaim {
+    const { seq, state, version, cycle } = this.delivery;
+    return { workerId: this.#host.workerId(), token: this.unit.token, seq, state, version, cycle };
   }
 
   targetAt(nowMs: number): CommitTarget {

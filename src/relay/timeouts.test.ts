@@ -20,7 +20,7 @@ function watched(): {
   const start = (timeoutMs: number): Run<unknown> => {
     const delivery = { attempts: 0 } as Delivery;
     const about = { delivery, unit: {} as OwnedUnit, handler: 'h', maxAttempts: 1, startedMs: time.monoMs() };
-    const run = new Run<unknown>({ commit: () => Promise.resolve() }, about);
+    const run = new Run<unknown>({ commit: () => Promise.resolve(), workerId: () => 'w' }, about);
     timeouts.watch(run, timeoutMs);
     return run;
   };

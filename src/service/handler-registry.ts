@@ -6,6 +6,7 @@ import {
   type HandlerOptions,
   ON_DEAD,
   type Projection,
+  type RunRules,
 } from '../relay/handler.ts';
 import { createClassifier } from '../retry/classifier.ts';
 import { checkPolicy } from '../retry/check-policy.ts';
@@ -53,8 +54,10 @@ export class HandlerRegistry<Tx> {
     const { events, run } = registration;
     const takes = new Map<string, unknown>(known?.takes);
     for (const event of events) takes.set(event.type, { event, run: run.run });
-    const rules = known ?? rulesOf(registration);
-    this.#handlers.set(registration.name, { ...rules, kind: run.kind, takes } as HandlerDefinition<Tx>);
+    const rules = known ?? handlerRules(registration);
+    const isOwn = known !== undefined && Object.keys(registration.options).length > 0;
+    const rulesByType = isOwn ? withRules(known, events, runRules(registration.options)) : known?.rulesByType;
+    this.#handlers.set(registration.name, { ...rules, rulesByType, kind: run.kind, takes } as HandlerDefinition<Tx>);
   }
 
   /** Nothing can be added from now on: what runs would not learn of it. */
@@ -80,19 +83,30 @@ export function selectHandlers<Tx>(
   return chosen;
 }
 
-function rulesOf<Tx>({ name, run, options }: Registration<Tx>): Omit<HandlerDefinition<Tx>, 'kind' | 'takes'> {
-  const { classify, terminalErrors, onDead = 'block', repeatable = false } = options;
-  const policy = toPolicy(options.policy ?? eventHandler, HANDLER_DEFAULTS);
-  const limit = Number.isFinite(policy.timeoutMs) ? policy.timeoutMs : TIMEOUT_MS;
+function handlerRules<Tx>({ name, run, options }: Registration<Tx>): Omit<HandlerDefinition<Tx>, 'kind' | 'takes'> {
   return {
     name,
-    policy,
-    classifier: createClassifier({ unknown: 'retry', before: classify, terminalErrors }),
+    ...runRules(options),
     concurrency: options.concurrency ?? (run.kind === 'project' ? PROJECT_CONCURRENCY : HANDLE_CONCURRENCY),
-    timeoutMs: options.timeoutMs ?? limit,
-    onDead,
-    repeatable,
+    repeatable: options.repeatable ?? false,
   };
+}
+
+function runRules(options: HandlerOptions): RunRules {
+  const { classify, terminalErrors, onDead = 'block' } = options;
+  const policy = toPolicy(options.policy ?? eventHandler, HANDLER_DEFAULTS);
+  const limit = Number.isFinite(policy.timeoutMs) ? policy.timeoutMs : TIMEOUT_MS;
+  const classifier = createClassifier({ unknown: 'retry', before: classify, terminalErrors });
+  return { policy, classifier, timeoutMs: options.timeoutMs ?? limit, onDead };
+}
+
+/** The handler's rules of types, with these for the types of these events. */
+function withRules<Tx>(
+  { rulesByType }: HandlerDefinition<Tx>,
+  events: readonly HandledEvent<unknown>[],
+  rules: RunRules,
+): ReadonlyMap<string, RunRules> {
+  return new Map([...(rulesByType ?? []), ...events.map(({ type }) => [type, rules] as const)]);
 }
 
 function checkRegistration<Tx>(
@@ -123,13 +137,12 @@ function checkRegistration<Tx>(
 function checkOptions<Tx>(check: OptionCheck, options: HandlerOptions, known: HandlerDefinition<Tx> | undefined): void {
   check.known(options, FIELDS);
   const { policy, concurrency, timeoutMs, onDead, repeatable } = options;
-  if (known && Object.keys(options).length > 0) {
-    check.refuse(
-      'options',
-      options,
-      'give the options with the first event of the name, or pass all events in one list',
-    );
+  for (const field of known ? (['concurrency', 'repeatable'] as const) : []) {
+    if (options[field] !== undefined)
+      check.refuse(field, options[field], 'give it with the first event of the name: it is for all of them');
   }
+  if (known && Object.keys(options).length > 0 && (known.onDead === 'park') !== (onDead === 'park'))
+    check.refuse('onDead', onDead, "write 'park' for all events of a name, or for none");
   if (policy !== undefined) checkPolicy(check, 'policy', policy);
   if (concurrency !== undefined) {
     check.number('concurrency', concurrency, {
@@ -142,7 +155,7 @@ function checkOptions<Tx>(check: OptionCheck, options: HandlerOptions, known: Ha
   if (timeoutMs !== undefined) {
     check.number('timeoutMs', timeoutMs, { min: 1, max: Infinity, write: 'write milliseconds from 1, or Infinity' });
   }
-  if (onDead !== undefined) check.word('onDead', onDead, ON_DEAD);
+  if (onDead !== undefined && typeof onDead !== 'function') check.word('onDead', onDead, ON_DEAD);
   if (repeatable !== undefined && typeof repeatable !== 'boolean')
     check.refuse('repeatable', repeatable, 'write true or false');
 }

@@ -36,6 +36,9 @@ type PayloadOf<Event> = Event extends HandledEvent<infer Output> ? Output : neve
 /** Holdfast in one service. `Tx` is the transaction that handlers get, `SendTx` what `send` takes. */
 export interface Holdfast<Tx, SendTx = Tx> extends Sending<SendTx> {
   readonly service: string;
+  /** As it was given. */
+  readonly generation: number | undefined;
+  readonly wrapSend: SendWrapper | undefined;
   /**
    * Registers a handler. Each name gets every message of its events once, in order within a key, in whichever process has it.
    * Returning is success; throwing is a failed attempt, judged by its policy.
@@ -84,6 +87,8 @@ export function holdfast<SendTx, Tx = SendTx>(options: HoldfastOptions<Tx, SendT
   const about = { service, generation, isPinned: pinned, routes };
   return {
     service,
+    generation,
+    wrapSend,
     ...createSending({ service, generation, takenAs: routes.sentAs, wrapSend }, store),
     on: (events, name, handle, handlerOptions = {}) => {
       const run = { kind: 'handle', run: handle as Handle<unknown, Tx> } as const;

@@ -1,4 +1,5 @@
 import type { OptionCheck } from '../kernel/check-options.ts';
+import { COMMAND_PREFIX, commandTakenAs } from '../outbox/command-type.ts';
 import { publishedAs, receivedAs } from '../transport/taken-as.ts';
 import type { Transport } from '../transport/transport.ts';
 
@@ -29,6 +30,7 @@ export class TransportRoutes {
 
   /** The transport of a type; nothing: it stays here. */
   of(type: string): Transport | undefined {
+    if (type.startsWith(COMMAND_PREFIX)) return undefined;
     return this.#routes.find(({ events }) => events.some((event) => fits(event, type)))?.transport;
   }
 
@@ -40,6 +42,7 @@ export class TransportRoutes {
 
   /** What a handler of a type takes: what was sent here, or what came in. */
   handledAs(type: string): string {
+    if (type.startsWith(COMMAND_PREFIX)) return commandTakenAs(this.#service, type);
     return this.of(type) ? receivedAs(this.#service, type) : type;
   }
 }

@@ -1,4 +1,4 @@
-import type { LogFields, Logger } from '../kernel/log.ts';
+import { CORRELATION_FIELDS, type LogFields, type Logger } from '../kernel/log.ts';
 import type { RelayEvent, RelayObserver } from '../relay/relay-event.ts';
 import type { Delivery, HouseReport } from '../relay/relay-store.ts';
 import type { Failure } from '../retry/failure.ts';
@@ -104,12 +104,19 @@ function logRun(logger: Logger, fields: LogFields, event: RunEvent): void {
   }
 }
 
+/** Those that its sender put into its headers under their own names. */
+function carriedFields(headers: Delivery['headers']): LogFields {
+  if (!headers) return {};
+  return Object.fromEntries(CORRELATION_FIELDS.flatMap((field) => (field in headers ? [[field, headers[field]]] : [])));
+}
+
 /** The correlation fields of a delivery. */
 function deliveryFields(delivery: Delivery, handler: string): LogFields {
   const { id, type, source, target, idempotencyKey, correlationId, causationId, generation, cycle } = delivery;
   const traceId = parseTraceparent(delivery.traceparent)?.traceId;
   const sagaId = delivery.headers?.['saga-id'];
   return {
+    ...carriedFields(delivery.headers),
     eventId: id,
     eventType: type,
     source,

@@ -49,7 +49,7 @@ test.each(['--help', '-h', 'help'])('npm start -- %s tells what there is', async
 test('npm start refuses what it does not know', async () => {
   const program = run('../../scripts/start.ts', ['--prot']);
   expect(await program.ended).toBe(1);
-  expect(program.output()).toContain('"--prot" is neither');
+  expect(program.output()).toContain('"--prot" is none of them');
 });
 
 describe('what npm start runs', () => {

@@ -7,7 +7,7 @@ import { relayOptions } from '../parts/relay-options.ts';
 import { requestKeys } from '../parts/request-keys.ts';
 import { readSettings } from '../parts/settings.ts';
 import { startTracing } from '../parts/tracing.ts';
-import { untilSignal } from '../parts/until-signal.ts';
+import { untilSignal } from '../../local-processes/until-signal.ts';
 import { graphqlApi } from './graphql-api.ts';
 import { registerHandlers } from './handlers.ts';
 

@@ -4,7 +4,7 @@ import { ordersWay } from '../parts/orders-way.ts';
 import { requestKeys } from '../parts/request-keys.ts';
 import { readSettings } from '../parts/settings.ts';
 import { startTracing } from '../parts/tracing.ts';
-import { untilSignal } from '../parts/until-signal.ts';
+import { untilSignal } from '../../local-processes/until-signal.ts';
 import { restApi } from './rest-api.ts';
 
 const settings = readSettings();

@@ -67,7 +67,7 @@ function handlerDefaults(registry: HandlerRegistry<unknown>): readonly Default[]
       value: `${on.concurrency}, project() ${project.concurrency}`,
       set: 'on(…, { concurrency })',
     },
-    { setting: 'when a key fails', value: on.onDead, set: 'on(…, { onDead })' },
+    { setting: 'when a key fails', value: String(on.onDead), set: 'on(…, { onDead })' },
     { setting: 'may run again', value: on.repeatable ? 'yes' : 'no', set: 'on(…, { repeatable })' },
   ];
 }

@@ -14,6 +14,7 @@ import { handlerVerbs } from './handler-verbs.ts';
 import { listHeldKeys } from './held-keys.ts';
 import { findMessage, forecastMessage, showMessage } from './message-reads.ts';
 import { messageVerbs } from './message-verbs.ts';
+import { traceId } from './trace-reads.ts';
 import { whyMessage } from './why-facts.ts';
 
 /** What `postgresOperator` takes. */
@@ -53,6 +54,7 @@ export function postgresOperator(options: PostgresOperatorOptions): Operator {
     show: (id) => withId(id, (parsed) => showMessage(sql, schema, parsed)),
     why: (id) => withId(id, (parsed) => whyMessage(sql, schema, parsed)),
     forecast: (id, policyOf) => withId(id, (parsed) => forecastMessage(sql, schema, parsed, policyOf)),
+    trace: (id, traceOptions = {}) => traceId(sql, schema, id, traceOptions),
     stats: ({ countDelivered = true } = {}) => readStats(sql, schema, countDelivered),
     heldKeys: (filter = {}) => listHeldKeys(sql, schema, filter),
     audit: (filter = {}) => listAudit(sql, schema, filter),

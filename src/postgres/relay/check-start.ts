@@ -19,6 +19,8 @@ const PRIVILEGES: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(Array.from({ length: HISTORY_SLOTS }, (_, slot) => [`delivered_${slot}`, ['truncate']])),
   dedup: ['select', 'delete'],
   inbox: ['select', 'insert', 'update', 'delete'],
+  command: ['select', 'update', 'delete'],
+  command_event: ['insert'],
 };
 
 /**

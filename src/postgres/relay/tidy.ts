@@ -3,6 +3,7 @@ import type { HouseReport, KeepOptions } from '../../relay/relay-store.ts';
 import { sqlStateOf } from '../driver/database-error.ts';
 import type { Link } from '../driver/driver.ts';
 import { HISTORY_SLOTS } from '../schema/messages.ts';
+import type { SqlParam } from '../sql-runner.ts';
 import { adopt, adoptStatements, registryLock } from './adopt.ts';
 import { houseReport } from './house-report.ts';
 
@@ -24,7 +25,10 @@ export function tidyAct(link: Link, schema: string, effects: Effects): (keep: Ke
   return async ({ historyMs, maxPending }) => {
     await deleteExpired(link, schema, 'dedup', 'key');
     await deleteExpired(link, schema, 'inbox', 'ctid');
+    await deleteExpired(link, schema, 'command', 'id');
     await turnRing(link, schema, historyMs);
+    await forgetFacts(link, schema, historyMs);
+    await forgetLinks(link, schema, historyMs);
     await link.transaction(async (query) => {
       await query(`select ${registryLock(schema)}::text`, []);
       await adopt(query, adoption, ADOPT_IN_A_ROUND);
@@ -38,14 +42,43 @@ export function tidyAct(link: Link, schema: string, effects: Effects): (keep: Ke
   };
 }
 
+/** Facts are kept as long as the history. Their ids tell when they were made. */
+async function forgetFacts(link: Link, schema: string, historyMs: number): Promise<void> {
+  const oldest = `(lpad(to_hex(floor(extract(epoch from clock_timestamp()) * 1000 - $1::text::float8)::bigint), 12, '0')
+    || repeat('0', 20))::uuid`;
+  const statement = `with old as (select id from ${schema}.fact where id < ${oldest} order by id limit ${BATCH} for update skip locked),
+    gone as (delete from ${schema}.fact where id in (select id from old) returning 1)
+    select count(*)::int from gone`;
+  await inBatches(link, statement, [historyMs]);
+}
+
+/** Ids that lead to no message any more. Those of one that is still there are looked at again after as long a time. */
+async function forgetLinks(link: Link, schema: string, historyMs: number): Promise<void> {
+  const statement = `with old as (
+      select ctid as place, message from ${schema}.trace_link
+      where at < clock_timestamp() - $1::text::float8 * interval '1 millisecond' order by at limit ${BATCH} for update skip locked),
+    kept as (
+      select place from old o where exists (select from ${schema}.delivery d where d.id = o.message)
+        or exists (select from ${schema}.delivered d where d.id = o.message)),
+    renewed as (update ${schema}.trace_link set at = clock_timestamp() where ctid in (select place from kept) returning 1),
+    gone as (delete from ${schema}.trace_link where ctid in (select place from old except select place from kept) returning 1)
+    select (select count(*) from renewed)::int + (select count(*) from gone)::int`;
+  await inBatches(link, statement, [historyMs]);
+}
+
 async function deleteExpired(link: Link, schema: string, table: string, key: string): Promise<void> {
   // A key that is just being renewed is locked, and is none of ours any more.
   const statement = `with old as (
       select ${key} as k from ${schema}.${table} where expires_at <= now() order by expires_at limit ${BATCH} for update skip locked),
     gone as (delete from ${schema}.${table} where ${key} in (select k from old) returning 1)
     select count(*)::int from gone`;
+  await inBatches(link, statement, []);
+}
+
+/** Runs the statement, which answers how many rows it has dealt with, until there are no more, or it is somebody else's turn. */
+async function inBatches(link: Link, statement: string, params: readonly SqlParam[]): Promise<void> {
   for (let batch = 0; batch < MAX_BATCHES; batch += 1) {
-    const [row] = await link.query(statement, []);
+    const [row] = await link.query(statement, params);
     if (Number(row?.[0]) < BATCH) return;
   }
 }

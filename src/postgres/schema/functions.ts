@@ -1,4 +1,4 @@
-import { fanOut } from '../fan-out.ts';
+import { fanOut, linkMessages, MESSAGE_INPUT } from '../fan-out.ts';
 import { finishStatement } from '../relay/finish.ts';
 import { loadStatement, readStatement } from '../relay/read.ts';
 import { wakeChannel, wakeStatement } from '../relay/wake-statement.ts';
@@ -21,24 +21,18 @@ export const KEPT_PLAN_SETTINGS: Readonly<Record<string, string>> = {
  * client or pooler is in between. Planning was two thirds of what a single send cost the server.
  */
 export function hotFunctions(schema: string): readonly string[] {
-  const wake = wakeStatement(schema, wakeChannel(schema.slice(1, -1))).replace(/^select/, 'perform');
   const settings = Object.entries(KEPT_PLAN_SETTINGS)
     .map(([name, value]) => `set ${name} = ${value}`)
     .join(' ');
   return [
-    `create function ${schema}.delivery_append(input text) returns text language plpgsql as $body$
-      declare
-        unit_count int;
-        has_no_room boolean;
-      begin
-        select units, is_full into unit_count, has_no_room from ${schema}.meta;
-        if has_no_room then
-          return 'full';
-        end if;
-        ${fanOut(schema, 'unit_count')};
-        ${wake};
-        return null;
-      end $body$`,
+    appendFunction(schema, 'delivery_append', fanOut(schema, 'unit_count')),
+    // Read out of its text once, for both inserts.
+    appendFunction(
+      schema,
+      'delivery_append_linked',
+      `with m as materialized (select * from ${MESSAGE_INPUT}), linked as (${linkMessages(schema, 'true', 'm')})
+        ${fanOut(schema, 'unit_count', 'm')} order by m.place`,
+    ),
     `create function ${schema}.delivery_read(${texts(7)})
       returns table (kind int, unit int, seq bigint, id uuid, type text, key text, payload text, source text, created bigint,
         traceparent text, rest text) language plpgsql stable ${settings} as $body$
@@ -58,6 +52,24 @@ export function hotFunctions(schema: string): readonly string[] {
         ${finishStatement(schema)} into seqs, tokens;
       end $body$`,
   ];
+}
+
+/** Sends what is in its text while there is room: answers 'full' where there is none. */
+function appendFunction(schema: string, name: string, insert: string): string {
+  const wake = wakeStatement(schema, wakeChannel(schema.slice(1, -1))).replace(/^select/, 'perform');
+  return `create function ${schema}.${name}(input text) returns text language plpgsql as $body$
+      declare
+        unit_count int;
+        has_no_room boolean;
+      begin
+        select units, is_full into unit_count, has_no_room from ${schema}.meta;
+        if has_no_room then
+          return 'full';
+        end if;
+        ${insert};
+        ${wake};
+        return null;
+      end $body$`;
 }
 
 /** The types of so many parameters. Everything travels as text. */

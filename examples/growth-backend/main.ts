@@ -1,0 +1,83 @@
+// node examples/growth-backend/main.ts, or npm start -- growth: all processes of the example, on servers that are found or started here.
+import { join, relative, resolve } from 'node:path';
+import { isHoldfastError } from 'holdfast';
+import { embeddedPostgres } from 'holdfast/embedded';
+import { Environment, SettingsError } from '../local-processes/environment.ts';
+import { findRedis } from '../local-processes/find-redis.ts';
+import { freePorts } from '../local-processes/free-ports.ts';
+import { NotReadyError } from '../local-processes/process-keeper.ts';
+import { reachPostgres, reachServers, UnreachableError } from '../local-processes/reach-server.ts';
+import { untilSignal } from '../local-processes/until-signal.ts';
+import { type Growth, startGrowth } from './start-growth.ts';
+
+const FIRST_PORT = 3_100;
+const PORTS = 5;
+
+const read = new Environment(process.env);
+const asked = untilSignal();
+const started: (() => Promise<void>)[] = [];
+try {
+  const speed = read.number('GROWTH_SPEED', 1, [1, 1_000]);
+  const wanted = read.number('GROWTH_PORT', 0, [0, 65_535 - PORTS]);
+  read.check();
+  await run(speed, wanted);
+} catch (error) {
+  const isExpected = [SettingsError, UnreachableError, NotReadyError].some((kind) => error instanceof kind);
+  if (!isExpected && !isHoldfastError(error)) throw error;
+  console.error((error as Error).message);
+  process.exitCode = 1;
+} finally {
+  for (const stop of started.toReversed()) await stop();
+}
+
+async function run(speed: number, wanted: number): Promise<void> {
+  const dataDir = resolve(process.env['GROWTH_DATA'] || '.holdfast');
+  const database = await findDatabase(dataDir);
+  const redis = await findRedis(process.env['REDIS_URL'], join(dataDir, 'redis'));
+  started.push(redis.stop);
+  const starting = startGrowth({
+    databaseUrl: database.url,
+    redisUrl: redis.url,
+    prefix: process.env['GROWTH_PREFIX'] ?? '',
+    speed,
+    firstPort: wanted || (await freePorts(FIRST_PORT, PORTS)),
+    dataDir: join(dataDir, 'partners'),
+    onLine: (name, line) => console.log(`${name.padEnd(9)} ${line}`),
+  });
+  const growth = await starting;
+  started.push(() => growth.stop());
+  console.log(welcome(growth, database.about, redis.about));
+  await asked;
+}
+
+async function findDatabase(dataDir: string): Promise<{ readonly url: string; readonly about: string }> {
+  const given = process.env['DATABASE_URL'];
+  if (given) {
+    await reachServers([{ server: 'PostgreSQL', variable: 'DATABASE_URL', reach: () => reachPostgres(given) }]);
+    return { url: given, about: 'the one that DATABASE_URL names' };
+  }
+  const { url, major, stop } = await embeddedPostgres({ dataDir });
+  started.push(stop);
+  return { url, about: `PostgreSQL ${major} of our own, data in ${relative(process.cwd(), dataDir) || '.'}` };
+}
+
+function welcome({ settings, client }: Growth, database: string, redis: string): string {
+  const { partners, databaseUrl, redisUrl, a2aKey } = settings;
+  return `
+  All is ready.
+
+  api        ${client.apiUrl}/workflow-runs
+  interview  ${partners.interview.origin}/__ledger
+  agent      ${partners.agent.origin}/__ledger
+  git        ${partners.git.origin}/__ledger
+  llm        ${partners.llm.origin}/__ledger
+  database   ${database}
+  redis      ${redis}
+
+  In another terminal:
+    export DATABASE_URL='${databaseUrl}' REDIS_URL='${redisUrl}'
+    export GROWTH_API=${client.apiUrl} A2A_ALLOWED_KEY='${a2aKey}'
+  Try        examples/growth-backend/README.md
+  Stop       Ctrl-C
+`;
+}

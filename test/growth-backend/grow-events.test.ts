@@ -1,0 +1,190 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { expect, onTestFinished } from 'vitest';
+import type { Growth } from '../../examples/growth-backend/start-growth.ts';
+import { runHoldfast } from '../cli/holdfast-process.ts';
+import { needs } from '../support/needs.ts';
+import { growEvent, projectionsOf, streamState } from './stream.ts';
+import { theGrowth } from './the-growth.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The example runs once for all of them. */
+const test = needs('postgres', 'redis').extend<{ growth: Growth }>({
+  growth: async ({ postgres, redis }, use) => use(await theGrowth({ postgres, redis })),
+});
+
+interface RunRow {
+  readonly projector: string;
+  readonly status: string;
+  readonly attempt: number;
+}
+
+/** What became of an event, for each projector. */
+async function runsOf({ query }: Growth, eventId: string): Promise<Readonly<Record<string, string>>> {
+  const rows = await query<RunRow>(
+    `select projector, status, attempt from holdfast.run_log where event_id = $1 and service = 'projections'`,
+    [eventId],
+  );
+  return Object.fromEntries(rows.map(({ projector, status, attempt }) => [projector, `${status} ${attempt}`]));
+}
+
+/** The id under which an event is stored; nothing before it is. */
+async function eventIdOf({ query }: Growth, dedupeKey: string): Promise<string | undefined> {
+  const [row] = await query<{ event_id: string }>('select event_id from growth.grow_event where dedupe_key = $1', [
+    dedupeKey,
+  ]);
+  return row?.event_id;
+}
+
+/** `npm run events:replay -- …`, as an operator of the example types it. */
+async function npmReplay({ env }: Growth, ...args: string[]): Promise<string> {
+  const line = ['run', '--silent', 'events:replay', '--', ...args];
+  return (await promisify(execFile)('npm', line, { cwd: ROOT, env })).stdout.trim();
+}
+
+/** What that script runs, without npm, which takes longer than all of it. */
+async function replay({ env }: Growth, ...args: string[]): Promise<string> {
+  const { code, out, err } = await runHoldfast(['events:replay', ...args], {
+    env: { DATABASE_URL: env['DATABASE_URL'] },
+  });
+  if (code !== 0) throw new Error(err);
+  return out.trim();
+}
+
+test(
+  'the growth backend: an event that comes again under its dedupe key is one row, and nothing of the projections is written anew [S0.8] [S0.11]',
+  // The first of them starts everything.
+  { timeout: 240_000 },
+  async ({ growth }) => {
+    const event = growEvent('duplicate');
+    await growth.emit(event);
+    await growth.emit({ ...event, eventId: 'another-id-of-the-same' });
+    await expect
+      .poll(() => projectionsOf(growth, 'user_duplicate'))
+      .toMatchObject({
+        events: [{ dedupe_key: event.dedupeKey, request_id: 'request-duplicate', source: 'interview-service' }],
+        scores: [{ signal_id: 'speaking', points: 35 }],
+        sessions: [{ service_id: 'interview', external_id: 'session_duplicate', status: 'completed' }],
+        missions: [{ progress: 30 }],
+        stages: [{ stage_id: 'interview', status: 'done' }],
+        suggestions: [{ suggestion: 'Draft a plan' }],
+        artifacts: [{ external_id: 'recording_duplicate', type: 'recording' }],
+      });
+    const before = await projectionsOf(growth, 'user_duplicate');
+    // From another service, in another place of the stream and under another id: still the same event to who keeps a record of them.
+    await growth.emit({ ...event, source: 'a-second-service' });
+    await growth.emit(event);
+    await expect.poll(() => streamState(growth)).toEqual({ pending: 0, isRead: true });
+    const open = `select 1 from holdfast.delivery where type = 'grow.interview-completed'`;
+    await expect.poll(() => growth.query(open)).toEqual([]);
+    expect(await projectionsOf(growth, 'user_duplicate')).toEqual(before);
+    const eventId = (await eventIdOf(growth, event.dedupeKey)) ?? '';
+    const once = 'delivered 1';
+    expect(await runsOf(growth, eventId)).toEqual({
+      record: once,
+      qscore: once,
+      'service-session': once,
+      artifact: once,
+      'mission-stage': once,
+    });
+  },
+);
+
+test('the growth backend: an event that fails is acknowledged at Redis only when it is on record, and ends as a dead letter in Redis and in PostgreSQL [S0.8] [S0.9]', async ({
+  growth,
+}) => {
+  // Nothing that comes from the stream can be stored.
+  const lock = new Client({ connectionString: growth.settings.databaseUrl });
+  await lock.connect();
+  onTestFinished(() => lock.end());
+  await lock.query('begin; lock table holdfast.inbox in share mode');
+  const event = growEvent('poison', { signal: { signalId: 'charisma', points: 50 } });
+  const entry = await growth.emit(event);
+  await expect.poll(() => streamState(growth)).toEqual({ pending: 1, isRead: true });
+  const stored = (): Promise<readonly { id: string }[]> =>
+    growth.query<{ id: string }>('select id from holdfast.inbox where source_id like $1', [`%@${entry}`]);
+  expect(await stored()).toEqual([]);
+  await lock.query('commit');
+  await expect.poll(async () => (await streamState(growth)).pending).toBe(0);
+  const [row] = await stored();
+  expect(row).toBeDefined();
+
+  const failed = `select handler, status, attempts, error ->> 'name' as error, payload ->> 'dedupeKey' as "dedupeKey", id
+    from holdfast.dead_letters where message_id = $1`;
+  await expect
+    .poll(() => growth.query(failed, [row?.id]))
+    .toMatchObject([
+      { handler: 'qscore', status: 'pending', attempts: 4, error: 'UnknownSignalError', dedupeKey: event.dedupeKey },
+    ]);
+  const entries = async (): Promise<readonly Readonly<Record<string, string>>[]> =>
+    (await growth.redis.xrange(growth.streams.dead, '-', '+')).map(([, fields]) =>
+      Object.fromEntries(fields.flatMap((name, n) => (n % 2 === 0 ? [[name, fields[n + 1] ?? '']] : []))),
+    );
+  await expect
+    .poll(async () => (await entries()).filter((one) => one['ce_id'] === row?.id))
+    .toMatchObject([{ 'dlq-reason': 'UnknownSignalError', 'dlq-attempts': '4', 'dlq-service': 'projections' }]);
+  // The others are done with it.
+  expect(await runsOf(growth, row?.id ?? '')).toMatchObject({ qscore: 'failed 4', 'mission-stage': 'delivered 1' });
+  const lines = growth.lines().filter((line) => line['eventId'] === row?.id && line['operation'] === 'qscore');
+  expect(lines.map(({ attempt, dlqId, level }) => [attempt, level, dlqId !== undefined])).toEqual([
+    [1, 'warn', false],
+    [2, 'warn', false],
+    [3, 'warn', false],
+    [4, 'error', true],
+  ]);
+});
+
+test('the growth backend: events:replay with each of its flags runs what was chosen again, and mission and score follow [S0.10] [S0.11]', async ({
+  growth,
+}) => {
+  const poison = (name: string): ReturnType<typeof growEvent> =>
+    growEvent(name, { stageId: 'portfolio', signal: { signalId: 'craft', points: 60 } });
+  const events = [poison('one'), poison('two'), poison('three')];
+  for (const event of events) await growth.emit(event);
+  const dead = `select message_id, id from holdfast.dead_letters where payload ->> 'stageId' = 'portfolio' and status = 'pending'
+    and ($1::text is null or payload ->> 'dedupeKey' = $1) and ($2::text is null or handler = $2)`;
+  const deadIds = async (key?: string, handler?: string): Promise<readonly string[]> =>
+    (await growth.query<{ id: string }>(dead, [key ?? null, handler ?? null])).map(({ id }) => id);
+  await expect.poll(async () => (await deadIds()).length).toBe(6);
+  await growth.query(`insert into growth.signal values ('craft', 0.1)`);
+  await growth.query(`insert into growth.mission_stage values ('career', 'portfolio', 80, 'Show it')`);
+
+  const [one = '', two = ''] = await Promise.all(events.map(async ({ dedupeKey }) => eventIdOf(growth, dedupeKey)));
+  const [qscoreOfOne = ''] = await deadIds(events[0]?.dedupeKey, 'qscore');
+  expect(await npmReplay(growth, '--dlq', '--id', qscoreOfOne)).toBe('1 delivery will run again.');
+  await expect.poll(() => runsOf(growth, one)).toMatchObject({ qscore: 'delivered 1', 'mission-stage': 'failed 4' });
+
+  expect(await replay(growth, '--event-id', two, '--projectors', 'mission-stage')).toBe('1 delivery will run again.');
+  await expect.poll(() => runsOf(growth, two)).toMatchObject({ 'mission-stage': 'delivered 1', qscore: 'failed 4' });
+
+  const chosen = ['--status', 'failed', '--service', 'projections', '--type', 'grow.interview-completed'];
+  expect(await replay(growth, ...chosen, '--since', '1h', '--limit', '100', '--dry-run')).toMatch(/^Would replay \d/);
+  await replay(growth, ...chosen, '--since', '1h', '--limit', '100', '--reason', 'catalogue mended');
+  await expect.poll(() => deadIds()).toEqual([]);
+  for (const name of ['one', 'two', 'three']) {
+    await expect
+      .poll(() => projectionsOf(growth, `user_${name}`))
+      .toMatchObject({
+        scores: [{ points: 6 }],
+        missions: [{ progress: 80 }],
+        suggestions: [{ suggestion: 'Show it' }],
+      });
+  }
+  // What succeeded runs again only when that is asked for.
+  const before = await projectionsOf(growth, 'user_one');
+  const both = ['--event-id', one, '--projectors', 'qscore,service-session'];
+  await expect(replay(growth, ...both)).rejects.toThrow('--rerun');
+  expect(await replay(growth, ...both, '--rerun')).toBe('2 deliveries will run again.');
+  const reruns = `select projector from holdfast.run_log where event_id = $1 and rerun = 1 and status = 'delivered' order by 1`;
+  await expect
+    .poll(() => growth.query(reruns, [one]))
+    .toEqual([{ projector: 'qscore' }, { projector: 'service-session' }]);
+  expect(await projectionsOf(growth, 'user_one')).toEqual(before);
+  const statuses = `select distinct status from holdfast.dead_letters where payload ->> 'stageId' = 'portfolio'`;
+  expect(await growth.query(statuses)).toEqual([{ status: 'replayed' }]);
+  const keys = `select idempotency_key, payload ->> 'dedupeKey' as dedupe from holdfast.outbox where id = $1`;
+  expect(await growth.query(keys, [one])).toMatchObject([{ dedupe: events[0]?.dedupeKey }]);
+});
