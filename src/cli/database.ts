@@ -27,11 +27,13 @@ export function schemaName(options: OptionValues, { env }: Pick<Io, 'env'>): str
   return options.text('schema') ?? (env['HOLDFAST_SCHEMA'] || DEFAULT_SCHEMA);
 }
 
+function within<T>(work: Promise<T>, limitMs: number): Promise<T> {
+  return withinLimit(systemEffects, work, () => undefined, limitMs);
+}
+
 /** Loads a client and gets ready to connect. */
 export async function openDatabase(target: DatabaseTarget, schema: string, cwd: string): Promise<Database> {
   const opened = await openDriver(target, cwd);
-  const within = <T>(work: Promise<T>, limitMs: number): Promise<T> =>
-    withinLimit(systemEffects, work, () => undefined, limitMs);
   const driver: Driver = {
     ...opened,
     listen: (channel, heard) => within(opened.listen(channel, heard), target.statementMs),

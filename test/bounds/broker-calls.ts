@@ -24,7 +24,7 @@ const OPEN: Readonly<Record<string, (port: number) => Promise<Opened>>> = {
     const client = createClient({ url: `redis://127.0.0.1:${port}` });
     client.on('error', () => undefined);
     client.connect().catch(() => undefined);
-    return { transport: redisStreams({ client: client as never }), end: () => client.destroy() };
+    return { transport: redisStreams({ client }), end: () => client.destroy() };
   },
   'rabbitmq()': async (port) => ({ transport: rabbitmq({ url: `amqp://guest:guest@127.0.0.1:${port}` }) }),
   'kafka()': async (port) => ({ transport: kafka({ brokers: [`127.0.0.1:${port}`] }) }),

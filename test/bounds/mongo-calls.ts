@@ -10,12 +10,14 @@ import { type SilentPeer, silentWay } from './silent-peer.ts';
 const placed = event<number>('order.placed', { key: String });
 const transport = () => transportOf(localBroker());
 
+type MakeCall = (
+  about: Pick<BoundedCall, 'call' | 'ends'> & { readonly isWarm?: boolean },
+  use: (db: never, way: SilentPeer) => Promise<string>,
+) => BoundedCall;
+
 /** Every call to MongoDB. */
 export function mongoCalls(servers: RealServers): readonly BoundedCall[] {
-  const made = (
-    about: Pick<BoundedCall, 'call' | 'ends'> & { readonly isWarm?: boolean },
-    use: (db: never, way: SilentPeer) => Promise<string>,
-  ): BoundedCall => {
+  const made: MakeCall = (about, use) => {
     let [way, client]: [SilentPeer | undefined, MongoClient | undefined] = [undefined, undefined];
     return {
       call: about.call,
@@ -37,6 +39,10 @@ export function mongoCalls(servers: RealServers): readonly BoundedCall[] {
       },
     };
   };
+  return [...startingCalls(made), ...sendingCalls(made)];
+}
+
+function startingCalls(made: MakeCall): readonly BoundedCall[] {
   return [
     made({ call: 'mongoIdempotency()', ends: 'IDEMPOTENCY_STORE_DOWN' }, (db) =>
       endOf(
@@ -49,6 +55,25 @@ export function mongoCalls(servers: RealServers): readonly BoundedCall[] {
     made({ call: 'mongoOutbox().prepare', ends: 'DATABASE_TIMEOUT' }, (db) =>
       endOf(mongoOutbox({ db, service: 'cold' }).prepare()),
     ),
+    made({ call: 'mongoOutbox().start', ends: 'stopped', isWarm: true }, async (db, way) => {
+      const running = await mongoOutbox<never>({ db, service: 'outbox' }).start({ transport: transport() });
+      way.fallSilent();
+      await running.stop();
+      return 'stopped';
+    }),
+    made({ call: 'mongoInbox().start', ends: 'stopped', isWarm: true }, async (db, way) => {
+      const inbox = mongoInbox<never>({ db, service: 'inbox' });
+      inbox.on(placed, async () => undefined);
+      const running = await inbox.start({ transport: transport() });
+      way.fallSilent();
+      await running.stop();
+      return 'stopped';
+    }),
+  ];
+}
+
+function sendingCalls(made: MakeCall): readonly BoundedCall[] {
+  return [
     made({ call: 'mongoOutbox().send', ends: 'DATABASE_TIMEOUT', isWarm: true }, async (db, way) => {
       const outbox = mongoOutbox<never>({ db, service: 'send' });
       await outbox.prepare();
@@ -76,20 +101,6 @@ export function mongoCalls(servers: RealServers): readonly BoundedCall[] {
       await outbox.prepare();
       way.fallSilent();
       return endOf(outbox.dead.replay('none'));
-    }),
-    made({ call: 'mongoOutbox().start', ends: 'stopped', isWarm: true }, async (db, way) => {
-      const running = await mongoOutbox<never>({ db, service: 'outbox' }).start({ transport: transport() });
-      way.fallSilent();
-      await running.stop();
-      return 'stopped';
-    }),
-    made({ call: 'mongoInbox().start', ends: 'stopped', isWarm: true }, async (db, way) => {
-      const inbox = mongoInbox<never>({ db, service: 'inbox' });
-      inbox.on(placed, async () => undefined);
-      const running = await inbox.start({ transport: transport() });
-      way.fallSilent();
-      await running.stop();
-      return 'stopped';
     }),
   ];
 }

@@ -4,6 +4,7 @@
 // itself: what kept it would be a timer or a socket that somebody left behind.
 import type { BoundedCall, RealServers } from './bounded-call.ts';
 import { BROKER_CALLS } from './broker-calls.ts';
+import { cliCalls } from './cli-calls.ts';
 import { HTTP_CALLS } from './http-calls.ts';
 import { mongoCalls } from './mongo-calls.ts';
 import { postgresCalls } from './postgres-calls.ts';
@@ -24,6 +25,7 @@ const servers = JSON.parse(process.argv[2] ?? '') as RealServers;
 const calls: readonly BoundedCall[] = [
   ...HTTP_CALLS,
   ...postgresCalls(servers),
+  ...cliCalls(servers),
   ...redisCalls(servers),
   ...BROKER_CALLS,
   ...mongoCalls(servers),

@@ -29,9 +29,9 @@ export const migrate: Command = {
       output.answer({ schema, script }, () => io.out(script));
       return EXIT.ok;
     }
-    const { reserved, target } = await database();
-    const { connection } = await reserved();
-    const answerTimeoutMs = target.statementMs;
+    const opened = await database();
+    const { connection } = await opened.reserved();
+    const answerTimeoutMs = opened.target.statementMs;
     const result = await applyMigrations(connection, { schema, lockTimeoutMs, answerTimeoutMs });
     output.answer({ schema, ...result }, () => {
       if (result.applied.length === 0) output.line(`Schema "${schema}" is up to date (version ${result.to}).`);

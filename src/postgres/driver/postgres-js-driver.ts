@@ -26,6 +26,8 @@ export interface PostgresJsInside extends Sql, PostgresJsBegin<Sql> {
 // The server counts from when it has answered, this process from when it has read that.
 const NEARLY = 0.9;
 
+const nothing = (): undefined => undefined;
+
 // From a server that has fallen silent no goodbye comes.
 const GOODBYE_MS = 1_000;
 
@@ -60,7 +62,6 @@ export function postgresJsDriver(
       const opening = sql.listen(channel, onNotify);
       const giveUp = (): void => void opening.then((late) => late.unlisten()).catch(() => undefined);
       const listening = await withinLimit(effects, opening, giveUp, answerMs);
-      const nothing = (): undefined => undefined;
       return {
         close: async () => withinLimit(effects, listening.unlisten(), nothing, GOODBYE_MS).then(nothing, nothing),
       };
