@@ -39,7 +39,7 @@ export async function waitFor(
 }
 
 /** What became of a command; nothing as long as it goes on by itself, or may. */
-export function outcomeOf(command: CommandRecord): CommandOutcome | undefined {
+function outcomeOf(command: CommandRecord): CommandOutcome | undefined {
   const { state, answer, error, closedAt } = command;
   if (state === 'done') return { kind: 'done', command, answer };
   if (closedAt !== undefined) return { kind: 'closed', command };

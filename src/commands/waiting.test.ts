@@ -76,6 +76,6 @@ test('a cursor comes back as it was, and no other text passes for one', () => {
     [ID.replace('b402', 'b403'), 12],
   ]);
   expect(readCursor('events()', writeCursor(places))).toEqual(places);
-  for (const wrong of ['x', `${ID}.0`, `${ID}`, `${ID}.1  ${ID}.2`, 7])
+  for (const wrong of ['x', `${ID}.0`, ID, `${ID}.1  ${ID}.2`, 7])
     expect(() => readCursor('events()', wrong)).toThrow('pass the cursor of an event');
 });

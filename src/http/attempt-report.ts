@@ -1,4 +1,6 @@
+import { isHoldfastError } from '../kernel/error.ts';
 import type { LogFields, Logger } from '../kernel/log.ts';
+import type { Failure } from '../retry/failure.ts';
 import type { RetryEvent, RetryObserver } from '../retry/retry-event.ts';
 import type { ActiveSpan } from '../system/active-span.ts';
 import type { RequestPlan } from './request-options.ts';
@@ -100,12 +102,16 @@ export function tellAttempts(
       ...(status === undefined ? {} : { httpStatus: status }),
       ...(failure === undefined
         ? {}
-        : {
-            errorClass: failure.code === undefined ? failure.kind : `${failure.kind} ${failure.code}`,
-            retryable: failure.verdict === 'retry',
-          }),
+        : { errorClass: errorClass(failure, event), retryable: failure.verdict === 'retry' }),
     });
   };
+}
+
+/** With an answer, its status says the rest; without one, the code of the network does. */
+function errorClass({ kind, status, code }: Failure, { error }: { readonly error?: unknown }): string {
+  if (status !== undefined) return kind;
+  const known = isHoldfastError(error, 'HTTP_NO_ANSWER') ? error.details.problem : code;
+  return known === undefined ? kind : `${kind} ${known}`;
 }
 
 /** One that tells all that are there; what one of them throws does not keep the others from it. */

@@ -123,7 +123,7 @@ const JOINED_FIELDS = [
 ] as const;
 
 /** Ids that many actions share: one may be asked for, but nothing is joined through it. */
-export const SHARED_FIELDS = ['runId', 'actorKey', 'missionId', 'missionInstanceId', 'sagaId', 'orgId'] as const;
+const SHARED_FIELDS = ['runId', 'actorKey', 'missionId', 'missionInstanceId', 'sagaId', 'orgId'] as const;
 
 /** Every field of a fact by which it is found, but the person's. */
 export const ID_FIELDS: readonly string[] = [...JOINED_FIELDS, ...SHARED_FIELDS];

@@ -22,9 +22,9 @@ const target = { token: { unit: 1, epoch: 2 }, seq: 3, state: 'ready', version: 
 
 function plan(
   error: unknown,
-  about: { attempts?: number; retry?: Delivery['retry']; of?: Partial<typeof handler> } = {},
+  about: { attempts?: number; retry?: Delivery['retry']; type?: string; of?: Partial<typeof handler> } = {},
 ): FailurePlan {
-  const delivery = { attempts: about.attempts ?? 0, retry: about.retry } as Delivery;
+  const delivery = { type: about.type ?? 'any', attempts: about.attempts ?? 0, retry: about.retry } as Delivery;
   const failed = {
     delivery,
     target,
@@ -59,6 +59,26 @@ describe('after a failed attempt', () => {
     expect(plan(dead, { of: { onDead: 'block' } }).change).toBe('blocks');
     expect(plan(dead, { of: { onDead: 'park' } }).change).toBe('blocks');
     expect(plan(dead, { of: { onDead: 'pass' } })).toMatchObject({ change: 'passes', settlement: { holds: false } });
+  });
+
+  test('a dead one may say by itself whether it holds its key; one that cannot say does', () => {
+    const dead = new TerminalHandlerError('no');
+    const onDead = ({ attempts }: Delivery): 'block' | 'pass' => (attempts === 0 ? 'pass' : 'block');
+    expect(plan(dead, { of: { onDead } }).change).toBe('passes');
+    expect(plan(dead, { attempts: 1, of: { onDead } }).change).toBe('blocks');
+    const broken = (): never => {
+      throw new Error('bug');
+    };
+    expect(plan(dead, { of: { onDead: broken } }).change).toBe('blocks');
+  });
+
+  test('a type with rules of its own is judged by those, in the same handler', () => {
+    const own = { ...handler, policy: { ...eventHandler, maxAttempts: 1 }, onDead: 'pass' } as const;
+    const of = { rulesByType: new Map([['own', own]]) };
+    expect(plan(new Error('down'), { of }).settlement.kind).toBe('retry');
+    const { settlement, event } = plan(new Error('down'), { type: 'own', of });
+    expect(settlement).toMatchObject({ kind: 'dead', holds: false });
+    expect(event).toMatchObject({ handler: 'mail', maxAttempts: 1 });
   });
 
   test('a classifier that throws costs an attempt and not the message', () => {

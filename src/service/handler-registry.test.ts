@@ -40,3 +40,24 @@ test('a wrong policy of a handler is refused with the field and the nearest one'
   );
   expect(() => registered({ policy: 'often' as never })).toThrow('or its fields: { maxAttempts: 5 }');
 });
+
+test("events that are given to a name one by one may have rules of their own; what is the handler's is said once", () => {
+  const registry = new HandlerRegistry<unknown>();
+  const run = { kind: 'handle', run: () => undefined } as const;
+  const add = (type: string, options: HandlerOptions): void =>
+    registry.add({ of: 'on()', events: [event(type)], name: 'charge', run, options });
+  add('first', { policy: { maxAttempts: 2 }, concurrency: 3, onDead: 'pass' });
+  add('second', { policy: { maxAttempts: 7 }, timeoutMs: 5 });
+  add('third', {});
+  const charge = registry.all.get('charge');
+  expect(charge).toMatchObject({ policy: { maxAttempts: 2 }, concurrency: 3, onDead: 'pass' });
+  expect([...(charge?.takes.keys() ?? [])]).toEqual(['first', 'second', 'third']);
+  expect([...(charge?.rulesByType ?? [])]).toMatchObject([
+    ['second', { policy: { maxAttempts: 7 }, timeoutMs: 5, onDead: 'block' }],
+  ]);
+  expect(() => add('fourth', { concurrency: 4, repeatable: true })).toThrow(
+    /concurrency is 4; give it with the first event of the name.*repeatable is true/,
+  );
+  expect(() => add('fourth', { onDead: 'park' })).toThrow("write 'park' for all events of a name, or for none");
+  expect(() => add('fourth', { onDead: 'wait' as never })).toThrow('onDead is "wait"');
+});

@@ -133,3 +133,20 @@ test('a message that belongs to a saga says so in each of its lines [S1.10]', ()
     ['saga-7', delivery().id, 'order:1'],
   ]);
 });
+
+test('a line carries the correlation fields that came in the headers, under their own names, and no other header [S0.12]', () => {
+  const { logger, lines } = watched();
+  const headers = {
+    requestId: 'r-1',
+    runId: 'run_1',
+    moduleId: 'plan',
+    authorization: 'Bearer x',
+    eventId: 'not this',
+  };
+  const told = done();
+  if (told.kind !== 'run-done') throw new Error('it is one');
+  logRelay(logger)({ ...told, delivery: { ...told.delivery, headers } });
+  const [line] = lines;
+  expect(line?.fields).toMatchObject({ ...about, requestId: 'r-1', runId: 'run_1', moduleId: 'plan' });
+  expect(JSON.stringify(line)).not.toContain('Bearer');
+});

@@ -22,7 +22,10 @@ describe('the same command twice', () => {
       const sent = await here.commands.send(tx, run, asked);
       await other.query('begin');
       // It waits for the first to commit or roll back, and is its duplicate then.
-      const second = here.commands.send(other, run, asked).finally(() => other.query('commit'));
+      const second = here.commands.send(other, run, asked).then(async (again) => {
+        await other.query('commit');
+        return again;
+      });
       await expect
         .poll(() => here.column(`select count(*)::int from pg_locks where not granted and pid = ${pidOf(other)}`))
         .toEqual([1]);

@@ -85,7 +85,7 @@ test('commands work the same where handlers get a transaction of Drizzle [S0.7]'
   const db = drizzle(pool);
   const store = postgres({ pool, schema, wrap: (tx) => drizzle(tx) as unknown as NodePgDatabase });
   await checkClient<NodePgDatabase>(
-    holdfast<NodePgDatabase>({ service: 'growth', store: store as never }),
+    holdfast<NodePgDatabase>({ service: 'growth', store }),
     pool,
     (work) => db.transaction((tx) => work(tx as unknown as NodePgDatabase)),
     (tx, n) => tx.execute(sql.raw(`insert into "${schema}".made values (${n})`)),
@@ -99,11 +99,11 @@ test('commands work the same in PGlite [S0.7]', async () => {
   await migrate(lite, { schema });
   await lite.exec(effects);
   type Tx = Parameters<Parameters<typeof lite.transaction>[0]>[0];
-  const hf = holdfast<Tx>({ service: 'growth', store: postgres({ pool: lite, schema }) as never });
+  const hf = holdfast<Tx>({ service: 'growth', store: postgres({ pool: lite, schema }) });
   await checkClient<Tx>(
     hf,
     lite,
-    (work) => lite.transaction(work) as never,
+    (work) => lite.transaction(work),
     (tx, n) => tx.query(`insert into "${schema}".made values (${n})`),
   );
   expect((await lite.query(`select n from "${schema}".made`)).rows).toEqual([{ n: 2 }]);

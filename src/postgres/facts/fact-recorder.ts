@@ -67,7 +67,8 @@ export function factRecorder(options: FactRecorderOptions): FactRecorder {
   };
   return {
     request: (fields) => record('request', statusIsOk(fields), fields),
-    call: (fields) => record('call', fields?.['errorClass'] === undefined && statusIsOk(fields) !== false, fields),
+    call: (fields) =>
+      record('call', fields?.['errorClass'] === undefined && !(Number(fields?.httpStatus) >= 500), fields),
     note: (message, fields) => record('note', undefined, { ...fields, message }),
     idempotency: (event) => {
       const told = idempotencyFact(event);

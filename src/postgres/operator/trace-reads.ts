@@ -146,7 +146,7 @@ class Search {
       else if (row['via'] === 'record') this.#keepRecord(readJson(row, 'found') as RecordRow, start);
       else found.set(String(row['found']), String(row['via']));
     }
-    await this.#addCommands(asked, most, start);
+    await this.#addCommands([...new Set([...asked, ...found.keys()])], most, start);
     await this.#addMessages(
       [...found.keys()].filter((id) => !this.#messages.has(id)),
       start,
@@ -255,7 +255,9 @@ function messageAs(message: MessageRow, start: string): TracedAs | undefined {
   const { id, idempotencyKey, correlationId, causationId, arrivals } = message;
   if (isDeadLetterId(start)) return id === meaningsOf(start)[1] ? 'dead letter' : undefined;
   if (arrivals?.some(({ sourceId }) => sourceId === start)) return 'source id';
-  return fieldAs({ correlationId, causationId, idempotencyKey, eventId: id }, start);
+  const as = fieldAs({ correlationId, causationId, idempotencyKey, eventId: id }, start);
+  // What it handed on is made of its key.
+  return as ?? (joinsOfMessage(message).includes(start) ? 'idempotency key' : undefined);
 }
 
 /** The one message whose id begins so, or which there are. */

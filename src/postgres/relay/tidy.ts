@@ -59,7 +59,8 @@ async function forgetLinks(link: Link, schema: string, historyMs: number): Promi
       where at < clock_timestamp() - $1::text::float8 * interval '1 millisecond' order by at limit ${BATCH} for update skip locked),
     kept as (
       select place from old o where exists (select from ${schema}.delivery d where d.id = o.message)
-        or exists (select from ${schema}.delivered d where d.id = o.message)),
+        or exists (select from ${schema}.delivered d where d.id = o.message)
+        or exists (select from ${schema}.command c where c.id = o.message)),
     renewed as (update ${schema}.trace_link set at = clock_timestamp() where ctid in (select place from kept) returning 1),
     gone as (delete from ${schema}.trace_link where ctid in (select place from old except select place from kept) returning 1)
     select (select count(*) from renewed)::int + (select count(*) from gone)::int`;

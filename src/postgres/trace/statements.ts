@@ -1,4 +1,3 @@
-import { SHARED_FIELDS } from '../../operator/trace-rows.ts';
 import { LINK_LENGTH } from '../fan-out.ts';
 
 const UUID_PATTERN = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$';
@@ -15,8 +14,9 @@ function each(as: string, from: string): string {
 export function findStatement(schema: string): string {
   return `with given as materialized (select w.id, left(w.id, ${LINK_LENGTH}) as short from unnest($1) as w (id)),
       numbered as materialized (select w.id::uuid as id from given w where w.id ~ '${UUID_PATTERN}')
-    select 'event'::text, n.id::text from numbered n
-    where exists (select from ${schema}.delivery d where d.id = n.id) or exists (select from ${schema}.delivered d where d.id = n.id)
+    select 'event'::text, n.id::text from numbered n cross join lateral (select from ${schema}.delivery d where d.id = n.id limit 1) d
+    union all
+    select 'event'::text, n.id::text from numbered n cross join lateral (select from ${schema}.delivered d where d.id = n.id limit 1) d
     union all ${each('link', `select l.message::text as found from ${schema}.trace_link l where l.id = g.short`)}
     union all ${each('key', `select k.id::text as found from ${schema}.dedup k where k.key = g.id`)}
     union all ${each('source', `select i.id::text as found from ${schema}.inbox i where left(i.source_id, ${LINK_LENGTH}) = g.short and i.source_id = g.id`)}
@@ -48,12 +48,10 @@ export function personCommandsStatement(schema: string): string {
     where c.correlation ->> 'userId' = $1::text order by c.created_at desc limit $2::text::int`;
 }
 
-/** The commands that go by one of the ids $1, at most $2. Ids that many actions share are looked for only if $3 says so. */
+/** The commands that go by one of the ids $1, at most $2. By their target, which many share, only if $3 says so. */
 export function commandsStatement(schema: string): string {
-  const carries = (field: string): string => `c.correlation @> jsonb_build_object('${field}', g.id)`;
   const by = (from: string): string =>
     `select x.id from given g cross join lateral (select c.id from ${from} limit $2) x`;
-  const shared = SHARED_FIELDS.map((field) => `union all ${by(`${schema}.command c where $3 and ${carries(field)}`)}`);
   return `with recursive given as materialized (select w.id from unnest($1) as w (id)),
       -- The services, one step in the index of the keys for each.
       s as ((select c.service from ${schema}.command c order by c.service limit 1)
@@ -61,13 +59,11 @@ export function commandsStatement(schema: string): string {
           from s where s.service is not null),
       found as materialized (
         select n.id::uuid as id from given n where n.id ~ '${UUID_PATTERN}'
-        union all ${by(`s join ${schema}.command c on c.service = s.service and c.idempotency_key = g.id`)}
-        union all ${by(`${schema}.command c where $3 and c.target = g.id`)}
-        union all ${by(`${schema}.command c where ${carries('requestId')}`)}
-        union all ${by(`${schema}.command c where ${carries('traceId')}`)}
-        ${shared.join('\n        ')})
+        union all ${by(`s cross join lateral (select c.id from ${schema}.command c
+          where c.service = s.service and c.idempotency_key = g.id offset 0) c`)}
+        union all ${by(`${schema}.command c where $3 and c.target = g.id`)})
     select ${commandJson(schema, 'c')} from (select distinct f.id from found f limit $2) f
-      join ${schema}.command c on c.id = f.id`;
+      cross join lateral (select * from ${schema}.command c where c.id = f.id offset 0) c`;
 }
 
 /** How many steps of one command are shown at most. */
@@ -97,7 +93,10 @@ export function messagesStatement(schema: string): string {
     'rerun', d.rerun, 'version', d.version, 'error', d.error - 'stack', 'firstFailedAt', d.first_failed_at,
     'failureHistory', d.failure_history`;
   const envelope = `d.type, d.key, d.source, d.idempotency_key, d.correlation_id, d.causation_id, d.created_at`;
-  const of = (table: string): string => `from unnest($1) as w (id) join ${schema}.${table} d on d.id = w.id
+  // With "offset 0" this cannot be anything but a look for each id.
+  const of = (
+    table: string,
+  ): string => `from unnest($1) as w (id) cross join lateral (select * from ${schema}.${table} d where d.id = w.id offset 0) d
       left join ${schema}.handler h on h.id = d.handler`;
   return `with d as materialized (
       select d.id, ${envelope}, json_build_object(${shared},

@@ -1,0 +1,227 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from 'pg';
+import { describe, expect } from 'vitest';
+import { postgresOperator } from '../../src/postgres/index.ts';
+import { LOOK_UP_SETTINGS } from '../../src/postgres/schema/trace.ts';
+import {
+  commandsStatement,
+  findStatement,
+  messagesStatement,
+  personCommandsStatement,
+  personFactsStatement,
+  prefixStatement,
+} from '../../src/postgres/trace/statements.ts';
+import { connect, freshSchema, pooled } from '../postgres/support/fresh-schema.ts';
+import { join, message } from '../postgres/support/worker.ts';
+import { postgres } from '../../src/postgres/index.ts';
+import type { NewMessage } from '../../src/index.ts';
+import { needs } from '../support/needs.ts';
+
+const test = needs('postgres');
+
+const ROWS = 20_000;
+const DAY_MS = 86_400_000;
+
+/** A history in which every message has a cause, a correlation and a source. */
+async function fill(client: Client, schema: string, rows: number): Promise<void> {
+  await client.query(`insert into ${schema}.handler (id, service, name) values (1, 'shop', 'mail')`);
+  const envelope = `'order.placed', '{}', 'shop', 'shared', md5('m' || n - 1)::uuid::text`;
+  await client.query(`insert into ${schema}.delivered (slot, id, handler, outcome, version, attempts, cycle, rerun, type, payload,
+      source, correlation_id, causation_id)
+    select n % 16, md5('m' || n)::uuid, 1, 0, 0, 1, 0, 0, ${envelope} from generate_series(1, ${rows}) n`);
+  await client.query(`insert into ${schema}.trace_link (id, message)
+    select i, md5('m' || n)::uuid from generate_series(1, ${rows}) n, lateral (values ('shared'), (md5('m' || n - 1)::uuid::text)) v (i)`);
+  await client.query(`insert into ${schema}.fact (id, at, service, kind, user_id, ids, fields)
+    select md5('f' || n)::uuid, now(), 'shop', 'request', 'user', array['shared'], '{"correlationId": "shared"}'
+    from generate_series(1, ${rows}) n`);
+}
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Cond'?: string;
+  readonly Filter?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+const SMALL = new Set(['handler', 'worker', 'running']);
+
+/** Relations that a plan reads whole, or all of whose index. The first of an index is one look into it. */
+function readWhole(node: PlanNode, above?: PlanNode): string[] {
+  const { 'Node Type': type, 'Relation Name': relation = '', 'Index Cond': condition, Plans: plans = [] } = node;
+  const isByIndex =
+    type === 'Bitmap Heap Scan' ||
+    condition !== undefined ||
+    (above?.['Node Type'] === 'Limit' && node.Filter === undefined);
+  const isWhole = type.endsWith('Scan') && relation !== '' && !SMALL.has(relation) && !isByIndex;
+  const isWholeBitmap = type === 'Bitmap Index Scan' && condition === undefined;
+  return [
+    ...(isWhole || isWholeBitmap ? [`${type} of ${relation}`] : []),
+    ...plans.flatMap((one) => readWhole(one, node)),
+  ];
+}
+
+/** What each statement reads whole. */
+async function wholeReads(client: Client, schema: string): Promise<Record<string, string[]>> {
+  for (const [name, value] of Object.entries(LOOK_UP_SETTINGS)) await client.query(`set ${name} = ${value}`);
+  const id = randomUUID();
+  const statements: Record<string, [text: string, types: string, args: string]> = {
+    find: [findStatement(schema), 'text[], int', `'{shared,${id}}', 100`],
+    commands: [commandsStatement(schema), 'text[], int, boolean', `'{shared,${id}}', 100, true`],
+    messages: [messagesStatement(schema), 'uuid[]', `'{${id}}'`],
+    prefix: [prefixStatement(schema), 'uuid, uuid, int', `'${id}', '${id}', 10`],
+    'facts of a person': [personFactsStatement(schema), 'text, text', `'user', '20'`],
+    'commands of a person': [personCommandsStatement(schema), 'text, text', `'user', '20'`],
+  };
+  const found: Record<string, string[]> = {};
+  for (const [name, [text, types, args]] of Object.entries(statements)) {
+    await client.query(`prepare planned (${types}) as ${text}`);
+    const { rows } = await client.query(`explain (format json) execute planned (${args})`);
+    await client.query('deallocate planned');
+    const [plan] = rows[0]?.['QUERY PLAN'] as [{ Plan: PlanNode }];
+    const reads = readWhole(plan.Plan);
+    if (reads.length > 0) found[name] = reads;
+  }
+  await client.query('reset all');
+  return found;
+}
+
+describe('what a trace reads', () => {
+  test('is found by indexes, in an empty database and in one with a history, and a missing one is noticed [X.7]', async ({
+    postgres: server,
+  }) => {
+    const schema = await freshSchema(server);
+    const client = await connect(server);
+    expect(await wholeReads(client, schema)).toEqual({});
+    await fill(client, schema, ROWS);
+    expect(await wholeReads(client, schema)).toEqual({});
+    const tables = [
+      'delivery',
+      'delivered',
+      'trace_link',
+      'fact',
+      'command',
+      'command_event',
+      'inbox',
+      'dedup',
+      'audit',
+    ];
+    await client.query(`analyze ${tables.map((table) => `${schema}.${table}`).join(', ')}`);
+    expect(await wholeReads(client, schema)).toEqual({});
+    await client.query(`drop index ${schema}.trace_link_id; drop index ${schema}.fact_user`);
+    expect(await wholeReads(client, schema)).toEqual({
+      find: ['Seq Scan of trace_link'],
+      'facts of a person': [expect.stringMatching(/of fact$/)],
+    });
+  });
+
+  test('ends where the limit is, when thousands of messages and facts share an id [X.7]', async ({
+    postgres: server,
+  }) => {
+    const schema = await freshSchema(server);
+    const client = await connect(server);
+    await fill(client, schema, 5_000);
+    const operator = postgresOperator({ pool: pooled(server), schema });
+    for (const [id, limit] of [
+      ['shared', 50],
+      ['shared', undefined],
+      ['user', 50],
+    ] as const) {
+      const answer = await operator.trace(id, { limit });
+      if (answer.kind !== 'trace') throw new Error(answer.kind);
+      expect(answer.entries.length).toBe(limit ?? 500);
+      expect(answer.isCut).toBe(true);
+    }
+    const { rows } = await client.query(`select md5('m0')::uuid::text as id`);
+    // A chain of five thousand causes: followed for so many steps only.
+    const chain = await operator.trace(String(rows[0]?.['id']), { limit: 5_000 });
+    expect(chain).toMatchObject({ kind: 'trace', isCut: true });
+  });
+
+  test('the beginning of several ids is told as that, with what they are [X.7]', async ({ postgres: server }) => {
+    const schema = await freshSchema(server);
+    const client = await connect(server);
+    await client.query(`insert into ${schema}.handler (id, service, name) values (1, 'shop', 'mail')`);
+    const insert = `insert into ${schema}.delivered (slot, id, handler, outcome, version, attempts, cycle, rerun, type, payload, source)
+      select 0, ('0190aaaa-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 1, 0, 0, 1, 0, 0, 'order.placed', '{}', 'shop'`;
+    await client.query(`${insert} from generate_series(1, 2) n`);
+    const operator = postgresOperator({ pool: pooled(server), schema });
+    expect(await operator.trace('0190AAAA')).toMatchObject({
+      kind: 'ambiguous',
+      isCut: false,
+      candidates: [
+        { id: '0190aaaa-0000-7000-8000-000000000001', type: 'order.placed', createdAt: expect.any(Date) },
+        { id: '0190aaaa-0000-7000-8000-000000000002' },
+      ],
+    });
+    expect(await operator.trace('0190aaa')).toEqual({ kind: 'not-found' });
+    const one = await operator.trace('0190aaaa-0000-7000-8000-00000000000');
+    expect(one).toMatchObject({ kind: 'ambiguous' });
+    await client.query(`${insert} from generate_series(3, 40) n`);
+    expect(await operator.trace('0190aaaa')).toMatchObject({ kind: 'ambiguous', isCut: true });
+  });
+});
+
+describe('ids that lead to messages', () => {
+  test('are written for messages with ids of their own alone, however they come, and forgotten with them [X.7] [S4.1]', async ({
+    postgres: server,
+  }) => {
+    const schema = await freshSchema(server);
+    const [pool, client] = [pooled(server), await connect(server)];
+    const store = postgres({ pool, schema });
+    const send = async (...messages: readonly NewMessage[]): Promise<void> => {
+      const tx = await pool.connect();
+      await tx.query('begin');
+      await store.append(tx, messages);
+      await tx.query('commit');
+      tx.release();
+    };
+    const links = async (): Promise<unknown[]> =>
+      (await client.query(`select id from ${schema}.trace_link order by id`)).rows.map((row) => row['id'] as unknown);
+    const [plain, keyed] = [message(), message({ idempotencyKey: 'key' })];
+    await send(plain, { ...plain, id: randomUUID(), correlationId: undefined });
+    await send(keyed);
+    const own = randomUUID();
+    await send(message({ id: own, correlationId: own }));
+    expect(await links()).toEqual([]);
+    const open = message({ correlationId: 'a' });
+    await send(
+      open,
+      message({ correlationId: 'b', causationId: 'cause' }),
+      message({ causationId: 'c', correlationId: 'c' }),
+    );
+    await send(message({ idempotencyKey: 'key 2', correlationId: 'd' }));
+    await send(message({ idempotencyKey: 'key 2', correlationId: 'never' }));
+    const worker = await join(store);
+    const foreign = { ...message({ correlationId: 'e' }), sourceId: 'kafka:orders@0@1' };
+    await worker.session.receive([foreign], DAY_MS);
+    await worker.session.receive([foreign], DAY_MS);
+    await worker.session.receive([{ ...message(), sourceId: 'kafka:orders@0@2' }], DAY_MS);
+    expect(await links()).toEqual(['a', 'b', 'c', 'cause', 'd', 'e']);
+    await client.query(`delete from ${schema}.delivery where id <> $1`, [open.id]);
+    await worker.session.tidy({ historyMs: DAY_MS, maxPending: undefined });
+    expect(await links()).toHaveLength(6);
+    await client.query(`update ${schema}.trace_link set at = now() - interval '2 days'`);
+    await worker.session.tidy({ historyMs: DAY_MS, maxPending: undefined });
+    expect(await links()).toEqual(['a']);
+  });
+
+  test('facts are forgotten with the history, in steps, and the newer ones stay [X.7]', async ({
+    postgres: server,
+  }) => {
+    const schema = await freshSchema(server);
+    const client = await connect(server);
+    const worker = await join(postgres({ pool: pooled(server), schema }));
+    const old = (days: number): string =>
+      `(lpad(to_hex((extract(epoch from now() - interval '${days} days') * 1000)::bigint), 12, '0') || substr(md5(n::text), 1, 20))::uuid`;
+    const insert = (
+      days: number,
+      count: number,
+    ): string => `insert into ${schema}.fact (id, at, service, kind, ids, fields)
+      select ${old(days)}, now(), 'shop', 'note', '{}', '{}' from generate_series(1, ${count}) n`;
+    await client.query(`${insert(8, 1_500)}; ${insert(6, 10)}`);
+    await worker.session.tidy({ historyMs: 7 * DAY_MS, maxPending: undefined });
+    const { rows } = await client.query(`select count(*)::int as n from ${schema}.fact`);
+    expect(rows).toEqual([{ n: 10 }]);
+  });
+});
