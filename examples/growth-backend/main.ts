@@ -19,8 +19,9 @@ const started: (() => Promise<void>)[] = [];
 try {
   const speed = read.number('GROWTH_SPEED', 1, [1, 1_000]);
   const wanted = read.number('GROWTH_PORT', 0, [0, 65_535 - PORTS]);
+  const callTimeoutMs = read.number('GROWTH_CALL_TIMEOUT_MS', 10_000, [1, 600_000]);
   read.check();
-  await run(speed, wanted);
+  await run(wanted, speed, callTimeoutMs);
 } catch (error) {
   const isExpected = [SettingsError, UnreachableError, NotReadyError].some((kind) => error instanceof kind);
   if (!isExpected && !isHoldfastError(error)) throw error;
@@ -30,21 +31,21 @@ try {
   for (const stop of started.toReversed()) await stop();
 }
 
-async function run(speed: number, wanted: number): Promise<void> {
+async function run(wanted: number, speed: number, callTimeoutMs: number): Promise<void> {
   const dataDir = resolve(process.env['GROWTH_DATA'] || '.holdfast');
   const database = await findDatabase(dataDir);
   const redis = await findRedis(process.env['REDIS_URL'], join(dataDir, 'redis'));
   started.push(redis.stop);
-  const starting = startGrowth({
+  const growth = await startGrowth({
     databaseUrl: database.url,
     redisUrl: redis.url,
     prefix: process.env['GROWTH_PREFIX'] ?? '',
     speed,
+    callTimeoutMs,
     firstPort: wanted || (await freePorts(FIRST_PORT, PORTS)),
     dataDir: join(dataDir, 'partners'),
     onLine: (name, line) => console.log(`${name.padEnd(9)} ${line}`),
   });
-  const growth = await starting;
   started.push(() => growth.stop());
   console.log(welcome(growth, database.about, redis.about));
   await asked;

@@ -21,6 +21,8 @@ export interface Settings {
   readonly dataDir: string;
   /** How many times shorter than real waits are. */
   readonly speed: number;
+  /** How long one try of a call to another service may take, in milliseconds. */
+  readonly callTimeoutMs: number;
 }
 
 /** Reads the environment. Throws `SettingsError` with everything that is missing or wrong. */
@@ -41,6 +43,7 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env): Settings {
     gitToken: env['GITEA_TOKEN'] || 'local-gitea-token',
     dataDir: env['GROWTH_DATA'] || '.holdfast/growth',
     speed: read.number('GROWTH_SPEED', 1, [1, 1_000]),
+    callTimeoutMs: read.number('GROWTH_CALL_TIMEOUT_MS', 10_000, [1, 600_000]),
   };
   read.check();
   return settings;

@@ -23,6 +23,8 @@ export interface StartGrowthOptions {
   readonly prefix?: string;
   /** How many times shorter than real waits are. Default 1. */
   readonly speed?: number;
+  /** How long one try of a call to another service may take. Default 10,000. */
+  readonly callTimeoutMs?: number;
   /** The first of five ports: the API's, then the partners'. Default: free ones. */
   readonly firstPort?: number;
   /** Where partners keep what they know. Default: a folder of its own, removed at the end. */
@@ -118,7 +120,7 @@ async function start(options: StartGrowthOptions, ends: (() => unknown)[], stop:
 }
 
 async function environmentOf(options: StartGrowthOptions, ends: (() => unknown)[]): Promise<NodeJS.ProcessEnv> {
-  const { databaseUrl, redisUrl, prefix = '', speed = 1 } = options;
+  const { databaseUrl, redisUrl, prefix = '', speed = 1, callTimeoutMs = 10_000 } = options;
   const firstPort = options.firstPort ?? (await freePorts(FIRST_PORT + (process.pid % 1_000) * PORTS, PORTS));
   let { dataDir } = options;
   if (dataDir === undefined) {
@@ -133,6 +135,7 @@ async function environmentOf(options: StartGrowthOptions, ends: (() => unknown)[
     REDIS_URL: redisUrl,
     GROWTH_PREFIX: prefix,
     GROWTH_SPEED: String(speed),
+    GROWTH_CALL_TIMEOUT_MS: String(callTimeoutMs),
     GROWTH_DATA: dataDir,
     GROWTH_PORT: String(firstPort),
     INTERVIEW_URL: partnerUrl(1),

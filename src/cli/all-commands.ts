@@ -17,8 +17,8 @@ import { outboxCancel } from './commands/outbox-cancel.ts';
 import { outboxStats } from './commands/outbox-stats.ts';
 import { pause, resume } from './commands/pause.ts';
 import { relay } from './commands/relay.ts';
-import { runShow } from './commands/run-show.ts';
 import { trace } from './commands/trace.ts';
+import { runShow } from './commands/run-show.ts';
 import { why } from './commands/why.ts';
 
 /** Every command, in the order the help lists them. */
@@ -35,8 +35,8 @@ export const COMMANDS: readonly Command[] = [
   dlqImport,
   eventsReplay,
   why,
-  runShow,
   trace,
+  runShow,
   keys,
   handlers,
   pause,

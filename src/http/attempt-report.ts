@@ -67,11 +67,11 @@ export interface HttpAttempt extends LogFields {
   readonly maxAttempts: number;
   readonly latencyMs: number;
   /** Absent when no answer came. */
-  readonly httpStatus?: number;
+  readonly httpStatus?: number | undefined;
   /** What kind of failure it was, with its code where that is known: `network ECONNRESET`. Absent when it went well. */
-  readonly errorClass?: string;
+  readonly errorClass?: string | undefined;
   /** Whether such a failure is worth another attempt. Absent when it went well. */
-  readonly retryable?: boolean;
+  readonly retryable?: boolean | undefined;
 }
 
 /** Is told of each attempt. What it throws is dropped. */
@@ -102,13 +102,16 @@ export function tellAttempts(
       ...(status === undefined ? {} : { httpStatus: status }),
       ...(failure === undefined
         ? {}
-        : { errorClass: errorClass(failure, event), retryable: failure.verdict === 'retry' }),
+        : {
+            errorClass: errorClass(failure, 'error' in event ? event.error : undefined),
+            retryable: failure.verdict === 'retry',
+          }),
     });
   };
 }
 
 /** With an answer, its status says the rest; without one, the code of the network does. */
-function errorClass({ kind, status, code }: Failure, { error }: { readonly error?: unknown }): string {
+function errorClass({ kind, status, code }: Failure, error: unknown): string {
   if (status !== undefined) return kind;
   const known = isHoldfastError(error, 'HTTP_NO_ANSWER') ? error.details.problem : code;
   return known === undefined ? kind : `${kind} ${known}`;

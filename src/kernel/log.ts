@@ -1,28 +1,28 @@
 /** The correlation fields a log line carries when it knows them. Own fields may stand beside them. */
 export interface LogFields {
-  readonly requestId?: string;
-  readonly traceId?: string;
-  readonly userId?: string;
-  readonly orgId?: string;
-  readonly actorType?: string;
-  readonly actorKey?: string;
-  readonly runId?: string;
-  readonly moduleId?: string;
-  readonly missionId?: string;
-  readonly missionInstanceId?: string;
-  readonly stageId?: string;
-  readonly eventId?: string;
-  readonly source?: string;
-  readonly eventType?: string;
-  readonly sagaId?: string;
-  readonly idempotencyKey?: string;
-  readonly operation?: string;
-  readonly attempt?: number;
-  readonly maxAttempts?: number;
-  readonly latencyMs?: number;
-  readonly httpStatus?: number;
-  readonly retryable?: boolean;
-  readonly dlqId?: string;
+  readonly requestId?: string | undefined;
+  readonly traceId?: string | undefined;
+  readonly userId?: string | undefined;
+  readonly orgId?: string | undefined;
+  readonly actorType?: string | undefined;
+  readonly actorKey?: string | undefined;
+  readonly runId?: string | undefined;
+  readonly moduleId?: string | undefined;
+  readonly missionId?: string | undefined;
+  readonly missionInstanceId?: string | undefined;
+  readonly stageId?: string | undefined;
+  readonly eventId?: string | undefined;
+  readonly source?: string | undefined;
+  readonly eventType?: string | undefined;
+  readonly sagaId?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
+  readonly operation?: string | undefined;
+  readonly attempt?: number | undefined;
+  readonly maxAttempts?: number | undefined;
+  readonly latencyMs?: number | undefined;
+  readonly httpStatus?: number | undefined;
+  readonly retryable?: boolean | undefined;
+  readonly dlqId?: string | undefined;
   readonly [field: string]: unknown;
 }
 

@@ -128,8 +128,12 @@ test('the growth backend: an event that fails is acknowledged at Redis only when
     .toMatchObject([{ 'dlq-reason': 'UnknownSignalError', 'dlq-attempts': '4', 'dlq-service': 'projections' }]);
   // The others are done with it.
   expect(await runsOf(growth, row?.id ?? '')).toMatchObject({ qscore: 'failed 4', 'mission-stage': 'delivered 1' });
-  const lines = growth.lines().filter((line) => line['eventId'] === row?.id && line['operation'] === 'qscore');
-  expect(lines.map(({ attempt, dlqId, level }) => [attempt, level, dlqId !== undefined])).toEqual([
+  const told = (): readonly unknown[] =>
+    growth
+      .lines()
+      .filter((line) => line['eventId'] === row?.id && line['operation'] === 'qscore')
+      .map(({ attempt, dlqId, level }) => [attempt, level, dlqId !== undefined]);
+  await expect.poll(told).toEqual([
     [1, 'warn', false],
     [2, 'warn', false],
     [3, 'warn', false],

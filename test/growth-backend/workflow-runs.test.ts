@@ -145,10 +145,16 @@ test('the growth backend: a token that breaks in the middle is one attempt, ever
   ]);
   expect(await run.steps('document')).toEqual(['idle 0', 'idle > queued 0', 'queued > running 1', 'running > dlq 1']);
   const commandId = String(body['commandId']);
-  const failed = growth.lines().filter((line) => line['eventId'] === commandId);
-  expect(failed).toHaveLength(1);
-  expect(failed[0]).toMatchObject({ retryable: false, httpStatus: 401, attempt: 1, runId: run.runId, level: 'error' });
-  expect(failed[0]?.['dlqId']).toMatch(new RegExp(`^${commandId}`));
+  const failed = (): readonly GrowthLine[] => growth.lines().filter((line) => line['eventId'] === commandId);
+  await expect.poll(() => failed().length).toBe(1);
+  expect(failed()[0]).toMatchObject({
+    retryable: false,
+    httpStatus: 401,
+    attempt: 1,
+    runId: run.runId,
+    level: 'error',
+  });
+  expect(failed()[0]?.['dlqId']).toMatch(new RegExp(`^${commandId}`));
   const call = growth.lines().find((line) => line['commandId'] === commandId && line['httpStatus'] === 401);
   expect(call).toMatchObject({ retryable: false, operation: 'git.ensure-file', attempt: 1 });
 
@@ -286,4 +292,17 @@ test('the growth backend: one action is found by its request id in the lines of 
   expect(found('worker', 'to-redis')).toMatchObject({ ...action, ...event });
   for (const name of ['record', ...PROJECTORS]) expect(found('events', name)).toMatchObject({ ...action, ...event });
   expect(new Set(lines().map((line) => line.process))).toEqual(new Set(['api', 'worker', 'interview', 'events']));
+
+  // Facts are written in the background.
+  const traced = async (): Promise<readonly string[]> => {
+    const { entries } = JSON.parse(await said(growth, 'trace', requestId, '--json')) as {
+      readonly entries: readonly { readonly step: string; readonly what: string }[];
+    };
+    return entries.map(({ step, what }) => `${step} ${what}`);
+  };
+  const handled = ['to-redis', 'record', ...PROJECTORS].map((name) => `handled grow.interview-completed → ${name}`);
+  const chain = [`request ${route}`, 'call interview.hold-session', 'sent grow.interview-completed'];
+  await expect
+    .poll(traced)
+    .toEqual(expect.arrayContaining([...chain, 'received grow.interview-completed', ...handled]));
 });

@@ -64,8 +64,10 @@ describe('what leaves no row of its own', () => {
     const about = { requestId: 'req-1', idempotencyKey: 'key-1', user: 'user-1', logFields: { runId: 'run-1' } };
     await client.request({ operation: 'charge', path: '/charges', json: { card: '4111' }, ...about });
     await client.find({ operation: 'look', path: '/charges/7', ...about });
+    const gone = await startService(() => undefined);
+    await gone[Symbol.asyncDispose]();
     const down = serviceClient({
-      baseUrl: 'http://127.0.0.1:1',
+      baseUrl: gone.url,
       policy: { ...FAST, maxAttempts: 1 },
       onAttempt: facts.call,
     });

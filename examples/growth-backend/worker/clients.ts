@@ -7,10 +7,10 @@ const Session = z.object({ sessionId: z.string(), status: z.literal('completed')
 
 /** The clients of the other services. Each call is tried up to three times within one attempt of a command. */
 export function makeClients(
-  { partners, a2aKey, gitToken, speed }: Settings,
+  { partners, a2aKey, gitToken, speed, callTimeoutMs }: Settings,
   told: Pick<ServiceClientOptions, 'logger' | 'onAttempt'>,
 ) {
-  const shared = { ...told, userHeader: 'x-growqr-user', policy: callPolicy(speed) } as const;
+  const shared = { ...told, userHeader: 'x-growqr-user', policy: callPolicy(speed, callTimeoutMs) } as const;
   return {
     interview: productService({
       ...shared,
@@ -27,11 +27,11 @@ export function makeClients(
 
 export type Clients = ReturnType<typeof makeClients>;
 
-/** 250 ms to 5 s between tries, each of 10 s at most, as in the seed's default; only faster. */
-function callPolicy(speed: number): Policy {
+/** 250 ms to 5 s between tries: the default of service calls, only faster. */
+function callPolicy(speed: number, timeoutMs: number): Policy {
   return policy({
     maxAttempts: 3,
     schedule: exponential({ baseMs: 250 / speed, maxMs: 5_000 / speed }),
-    timeoutMs: Math.max(1_000, 10_000 / speed),
+    timeoutMs,
   });
 }

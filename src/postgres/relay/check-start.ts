@@ -21,6 +21,8 @@ const PRIVILEGES: Readonly<Record<string, readonly string[]>> = {
   inbox: ['select', 'insert', 'update', 'delete'],
   command: ['select', 'update', 'delete'],
   command_event: ['insert'],
+  trace_link: ['select', 'insert', 'update', 'delete'],
+  fact: ['select', 'delete'],
 };
 
 /**

@@ -46,7 +46,7 @@ export function tidyAct(link: Link, schema: string, effects: Effects): (keep: Ke
 async function forgetFacts(link: Link, schema: string, historyMs: number): Promise<void> {
   const oldest = `(lpad(to_hex(floor(extract(epoch from clock_timestamp()) * 1000 - $1::text::float8)::bigint), 12, '0')
     || repeat('0', 20))::uuid`;
-  const statement = `with old as (select id from ${schema}.fact where id < ${oldest} order by id limit ${BATCH} for update skip locked),
+  const statement = `with old as (select id from ${schema}.fact where id < ${oldest} order by id limit ${BATCH}),
     gone as (delete from ${schema}.fact where id in (select id from old) returning 1)
     select count(*)::int from gone`;
   await inBatches(link, statement, [historyMs]);
