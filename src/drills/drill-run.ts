@@ -18,7 +18,10 @@ export interface DrillRun {
   check(what: string, expected: unknown, seen: unknown): void;
   /** For what is no plain comparison: `expected` is for people. */
   judge(what: string, outcome: { readonly expected: string; readonly seen: unknown; readonly held: boolean }): void;
-  /** Looks until it is as expected, or until nobody waits any longer; then what was seen last counts. Answers that. */
+  /**
+   * Looks until it is as expected. After so long as drills wait, what was seen last goes into the ledger, and the drill ends there: what
+   * follows builds on it.
+   */
   until<T>(what: string, expected: T, look: () => Promise<T> | T): Promise<T>;
   /** Runs after the drill, however it ends, the last one first: puts right what was broken. */
   after(cleanUp: () => unknown): void;
@@ -32,6 +35,9 @@ export interface LookOptions {
 }
 
 const LOOK_EVERY_MS = 50;
+
+/** Ends a drill whose ledger says why. */
+export class NotSeen extends Error {}
 
 /** A drill under way: keeps its ledger. */
 export class RunningDrill implements DrillRun {
@@ -71,10 +77,11 @@ export class RunningDrill implements DrillRun {
     for (;;) {
       this.signal.throwIfAborted();
       const seen = await look();
-      if (json(seen) === json(expected) || effects.monoMs() >= endMs) {
-        this.check(what, expected, seen);
-        return seen;
-      }
+      const isSame = json(seen) === json(expected);
+      const isLate = effects.monoMs() >= endMs;
+      if (isSame || isLate) this.check(what, expected, seen);
+      if (isSame) return seen;
+      if (isLate) throw new NotSeen(`${what} did not come to be as expected`);
       await sleep(LOOK_EVERY_MS, this.signal);
     }
   }

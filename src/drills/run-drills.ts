@@ -3,7 +3,7 @@ import type { Effects } from '../kernel/effects.ts';
 import { systemEffects } from '../system/effects.ts';
 import type { Drill, DrillStage } from './drill.ts';
 import type { DrillReport } from './drill-report.ts';
-import { RunningDrill } from './drill-run.ts';
+import { NotSeen, RunningDrill } from './drill-run.ts';
 
 /** What `runDrills` takes besides the drills. Every field may be left out. */
 export interface RunDrillsOptions {
@@ -89,7 +89,7 @@ async function runOne(
     over.signal.throwIfAborted();
     await Promise.race([run(opened, running), stopped.promise]);
   } catch (error) {
-    problem = messageOf(error);
+    if (!(error instanceof NotSeen)) problem = messageOf(error);
   } finally {
     effects.clearTimer(timer);
     unlink();

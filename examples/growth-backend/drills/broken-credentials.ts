@@ -17,7 +17,7 @@ export const brokenCredentials: Drill = drill('broken-credentials', {
     await run.until('document ends as', 'dlq', () => drilled.stateOf('document'));
     broken.hit((await growth.client.ledger('git')).trouble?.hits ?? 0);
     run.check('attempts that were repeated', 0, await drilled.retriesOf('document'));
-    run.check('retryable, in the log of the call', [false], drilled.failedCalls('git.ensure-file'));
+    await run.until('retryable, in the log of the call', [false], () => [...drilled.failedCalls('git.ensure-file')]);
     const requests = (await drilled.askedOf('git')).map(({ operation, status }) => `${operation} ${status}`);
     run.check('requests to git', ['create-user 201', 'create-repo 201', 'create-file 401'], requests);
     const tracked = async (): Promise<unknown> =>

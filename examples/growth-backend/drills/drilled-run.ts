@@ -53,12 +53,16 @@ export class DrilledRun {
     return requests.filter(({ idempotencyKey }) => idempotencyKey?.includes(this.runId));
   }
 
-  /** What became of the worker's calls for this run, as its log tells: `retryable` of each that failed. */
+  /** The worker's calls for this run that failed, as its log tells: whether each was worth a retry. */
   failedCalls(operation: string): readonly boolean[] {
-    return this.growth
-      .lines()
-      .filter((line) => line['runId'] === this.runId && line['operation'] === operation && 'retryable' in line)
-      .map((line) => line['retryable'] === true);
+    return (
+      this.growth
+        .lines()
+        .filter((line) => line['runId'] === this.runId && line['operation'] === operation)
+        // The line of the call itself: what comes of it has another.
+        .filter((line) => 'latencyMs' in line && 'retryable' in line)
+        .map((line) => line['retryable'] === true)
+    );
   }
 
   /** Dead letters of a command, as `holdfast dlq:list` shows them. */

@@ -16,7 +16,9 @@ export const replayDeadLetter: Drill = drill('replay-dead-letter', {
     await run.until('dead letters', ['mission-stage', 'qscore'], async () =>
       deadOf(growth, event.dedupeKey, 'pending'),
     );
-    failed.hit(growth.lines().filter((line) => line['requestId'] === event.requestId && 'retryable' in line).length);
+    const failures = (): number =>
+      growth.lines().filter((line) => line['requestId'] === event.requestId && 'retryable' in line).length;
+    failed.hit(await run.until('failures in the log', 8, failures));
     await run.until('copies in the dead letter stream', 2, () => copiesOf(growth, event.dedupeKey));
     const before = { events: 1, scores: [], progress: [], suggestions: [], artifacts: 0 };
     run.check('projections before', before, await projectionsOf(growth, event.userId));
