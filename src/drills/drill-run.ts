@@ -105,7 +105,9 @@ export class RunningDrill implements DrillRun {
 }
 
 function shown(value: unknown): string {
-  return typeof value === 'string' ? value : (json(value) ?? 'nothing');
+  if (typeof value === 'string') return value;
+  const isList = Array.isArray(value) && value.length > 0 && value.every((one) => typeof one !== 'object');
+  return isList ? value.join(', ') : (json(value) ?? 'nothing');
 }
 
 /** The same text for the same things, in whichever order their fields are. */

@@ -38,7 +38,7 @@ a service is stopped     3
 
 CHECKED  EXPECTED  SEEN     HELD
 state    blocked   blocked  yes
-rows     [1]       [1]      yes
+rows     1         1        yes
 
 Held, after 1 ms.
 
@@ -49,6 +49,7 @@ Held, after 1 ms.
     const { code, out } = await drill('missed');
     expect(code).toBe(1);
     expect(out).toMatch(/^state +blocked +done +no$/m);
+    expect(out).toMatch(/^state:\n {2}expected {2}blocked\n {2}seen {6}done$/m);
     expect(out).toContain('Did not hold: one thing is not as expected, after');
     const all = await drill('--all', '--json', '--wait', '1s');
     const { held, drills } = JSON.parse(all.out) as { held: boolean; drills: { name: string; held: boolean }[] };

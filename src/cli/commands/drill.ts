@@ -116,6 +116,16 @@ function show(output: Output, { injected, checked, problem, tookMs }: DrillRepor
       },
     ]);
   }
+  // A table cuts what is long, and there the difference may be.
+  for (const { what, expected, seen, held } of checked) {
+    if (held) continue;
+    output.line();
+    output.line(`${what}:`);
+    output.fields([
+      ['  expected', expected],
+      ['  seen', seen],
+    ]);
+  }
   output.line();
   const end = problem === undefined ? paint.green('Held') : paint.red(`Did not hold: ${problem}`);
   output.line(`${end}, after ${formatDuration(tookMs)}.`);
