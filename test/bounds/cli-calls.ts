@@ -32,5 +32,12 @@ export function cliCalls({ postgres: url, schema }: RealServers): readonly Bound
       end: () => way?.close(),
     };
   };
-  return [cold, warm(['doctor']), warm(['migrate']), warm(['dlq:list'])];
+  return [
+    cold,
+    warm(['doctor']),
+    warm(['migrate']),
+    warm(['dlq:list']),
+    warm(['run:show', 'run_1']),
+    warm(['trace', 'request-1']),
+  ];
 }

@@ -1,6 +1,14 @@
+import { command, durableCommands } from '../../src/commands/index.ts';
 import { event, holdfast, systemEffects } from '../../src/index.ts';
 import { idempotency } from '../../src/idempotency/index.ts';
-import { migrate, postgres, postgresIdempotency, postgresOperator } from '../../src/postgres/index.ts';
+import {
+  factRecorder,
+  migrate,
+  postgres,
+  postgresCommands,
+  postgresIdempotency,
+  postgresOperator,
+} from '../../src/postgres/index.ts';
 import { findDriver } from '../../src/postgres/driver/find-driver.ts';
 import { type BoundedCall, endOf, type RealServers } from './bounded-call.ts';
 import { callsThrough, connectionOf, inTransaction, type MakeCall, type SqlClient, urlThrough } from './sql-kit.ts';
@@ -14,7 +22,10 @@ const nothing = (): void => undefined;
 export function postgresCalls(servers: RealServers): readonly BoundedCall[] {
   return (['pg', 'postgres.js'] as const).flatMap((client) => {
     const made = callsThrough(client, servers);
-    return relayCalls(client, made, servers).concat(storeCalls(client, made, servers));
+    return relayCalls(client, made, servers).concat(
+      storeCalls(client, made, servers),
+      commandCalls(client, made, servers),
+    );
   });
 }
 
@@ -111,6 +122,35 @@ function storeCalls(client: SqlClient, made: MakeCall, servers: RealServers): re
         ),
       );
       return code === 'answered' ? code : 'rejected';
+    }),
+  ];
+}
+
+function commandCalls(client: SqlClient, made: MakeCall, { schema }: RealServers): readonly BoundedCall[] {
+  const runModule = command<{ runId: string }>('module.run', {
+    target: ({ runId }) => runId,
+    key: ({ runId }) => runId,
+  });
+  const commandsOf = (pool: never) => {
+    const hf = holdfast({ service: `bounds-${client}`, store: postgres({ pool, schema, answerTimeoutMs }) });
+    return durableCommands({ holdfast: hf, store: postgresCommands({ pool, schema }) });
+  };
+  return [
+    made({ call: 'commands.send', ends: 'DATABASE_TIMEOUT', isWarm: true }, async (pool, way) =>
+      inTransaction(client, pool, (tx) => {
+        way.fallSilent();
+        return endOf(commandsOf(pool).send(tx, runModule, { runId: 'run_1' }));
+      }),
+    ),
+    made({ call: 'commands.get', ends: 'DATABASE_TIMEOUT' }, (pool) =>
+      endOf(commandsOf(pool).get('01a1e1d2-95c6-7c20-9b5e-0d1c5e9c33a1')),
+    ),
+    made({ call: 'factRecorder()', ends: '1 lost, none waits' }, async (pool) => {
+      const facts = factRecorder({ service: 'bounds', pool, schema });
+      facts.request({ requestId: 'request-1' });
+      await facts.stop({ timeoutMs: 200 });
+      const { lost, waiting } = facts.counts();
+      return `${lost} lost, ${waiting === 0 ? 'none waits' : 'some wait'}`;
     }),
   ];
 }

@@ -1,7 +1,8 @@
 import { COMMAND_STATES, FIRST_STATES, TRANSITIONS } from '../../commands/command-state.ts';
 import { ON_EXHAUSTED } from '../../commands/command.ts';
 import { COMMAND_PREFIX, COMMANDS_HANDLER } from '../../outbox/command-type.ts';
-import { startFunction, putFunction, finishFunction } from '../commands/functions.ts';
+import { finishFunction, putFunction, startFunction } from '../commands/functions.ts';
+import { KEPT_PLAN } from './functions.ts';
 
 /**
  * Durable commands. `command`: what was asked of whom, and where it stands.
@@ -115,7 +116,7 @@ function stepTrigger(schema: string): readonly string[] {
  */
 function followTrigger(schema: string): readonly string[] {
   return [
-    `create function ${schema}.command_follow() returns trigger language plpgsql as $$
+    `create function ${schema}.command_follow() returns trigger language plpgsql ${KEPT_PLAN} as $$
     declare
       c ${schema}.command;
     begin
