@@ -78,8 +78,8 @@ async function wholeReads(client: Client, schema: string): Promise<Record<string
     await client.query(`prepare planned (${types}) as ${text}`);
     const { rows } = await client.query(`explain (format json) execute planned (${args})`);
     await client.query('deallocate planned');
-    const [plan] = rows[0]?.['QUERY PLAN'] as [{ Plan: PlanNode }];
-    const reads = readWhole(plan.Plan);
+    const [plan] = rows as { 'QUERY PLAN': [{ Plan: PlanNode }] }[];
+    const reads = plan === undefined ? ['nothing'] : readWhole(plan['QUERY PLAN'][0].Plan);
     if (reads.length > 0) found[name] = reads;
   }
   await client.query('reset all');
