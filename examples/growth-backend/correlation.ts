@@ -17,10 +17,10 @@ const FIELDS = [
 
 /** Of what is known about something, what tells which action it belongs to. */
 export function correlationOf(about: object = {}): Readonly<Record<string, string>> {
-  const known = new Map<string, unknown>(Object.entries(about));
+  const values = new Map<string, unknown>(Object.entries(about));
   return Object.fromEntries(
     FIELDS.flatMap((field) => {
-      const value = known.get(field);
+      const value = values.get(field);
       return typeof value === 'string' && value !== '' ? [[field, value]] : [];
     }),
   );

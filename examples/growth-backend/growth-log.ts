@@ -6,7 +6,6 @@ import { jsonLogger, type LogFields, type Logger } from 'holdfast';
  */
 export function growthLog(process: string): Logger {
   const log = jsonLogger((line) => console.log(line));
-  const belongs = ({ requestId, eventId }: LogFields): boolean => requestId !== undefined || eventId !== undefined;
   return {
     debug: (fields, message) => {
       if (belongs(fields)) log.info({ process, ...fields }, message);
@@ -15,4 +14,8 @@ export function growthLog(process: string): Logger {
     warn: (fields, message) => log.warn({ process, ...fields }, message),
     error: (fields, message) => log.error({ process, ...fields }, message),
   };
+}
+
+function belongs({ requestId, eventId }: LogFields): boolean {
+  return requestId !== undefined || eventId !== undefined;
 }

@@ -57,8 +57,9 @@ async function findDatabase(dataDir: string): Promise<{ readonly url: string; re
     await reachServers([{ server: 'PostgreSQL', variable: 'DATABASE_URL', reach: () => reachPostgres(given) }]);
     return { url: given, about: 'the one that DATABASE_URL names' };
   }
-  const { url, major, stop } = await embeddedPostgres({ dataDir });
-  started.push(stop);
+  const database = await embeddedPostgres({ dataDir });
+  started.push(() => database.stop());
+  const { url, major } = database;
   return { url, about: `PostgreSQL ${major} of our own, data in ${relative(process.cwd(), dataDir) || '.'}` };
 }
 

@@ -12,7 +12,7 @@ import { prepare } from './prepare.ts';
 import { PARTNERS, type PartnerName, readSettings, type Settings } from './settings.ts';
 
 /** The processes of the example. */
-export type GrowthProcess = 'api' | 'worker' | 'events' | PartnerName;
+type GrowthProcess = 'api' | 'worker' | 'events' | PartnerName;
 
 /** Where it runs. */
 export interface StartGrowthOptions {
@@ -146,7 +146,6 @@ async function environmentOf(options: StartGrowthOptions, ends: (() => unknown)[
 }
 
 function programs(): readonly Kept[] {
-  const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
   const relay = [file('../../dist/cli/main.js'), 'relay', '--config', file('holdfast.config.ts')];
   return [
     ...PARTNERS.map((name) => ({ name, args: [file('partners/main.ts'), name], ready: /is ready/ })),
@@ -154,6 +153,10 @@ function programs(): readonly Kept[] {
     { name: 'worker', args: [file('worker/main.ts')], ready: /is ready/ },
     { name: 'api', args: [file('api/main.ts')], ready: /is ready/ },
   ];
+}
+
+function file(path: string): string {
+  return fileURLToPath(new URL(path, import.meta.url));
 }
 
 function lineOf(name: GrowthProcess, line: string): GrowthLine {

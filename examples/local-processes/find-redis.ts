@@ -19,13 +19,12 @@ const START_MS = 10_000;
 
 /** The one that `REDIS_URL` names, else one at the usual port, else one of our own with its data in `dataDir`. */
 export async function findRedis(given: string | undefined, dataDir: string): Promise<FoundRedis> {
-  const nothing = (): Promise<void> => Promise.resolve();
-  if (given) return { url: given, about: 'the one that REDIS_URL names', stop: nothing };
+  if (given) return { url: given, about: 'the one that REDIS_URL names', stop: leaveIt };
   const isThere = await reachRedis(USUAL).then(
     () => true,
     () => false,
   );
-  return isThere ? { url: USUAL, about: 'the one at its usual port', stop: nothing } : startRedis(dataDir);
+  return isThere ? { url: USUAL, about: 'the one at its usual port', stop: leaveIt } : startRedis(dataDir);
 }
 
 async function startRedis(dataDir: string): Promise<FoundRedis> {
@@ -67,4 +66,5 @@ async function startRedis(dataDir: string): Promise<FoundRedis> {
   }
 }
 
+const leaveIt = (): Promise<void> => Promise.resolve();
 const nothingWrong = (): undefined => undefined;

@@ -112,13 +112,12 @@ test('the growth backend: an event that fails is acknowledged at Redis only when
   const [row] = await stored();
   expect(row).toBeDefined();
 
-  const failed = `select handler, status, attempts, error ->> 'name' as error, payload ->> 'dedupeKey' as "dedupeKey", id
+  const failed = `select handler, status, attempts, error ->> 'name' as error, payload ->> 'dedupeKey' as "dedupeKey",
+      source_stream, source_message_id
     from holdfast.dead_letters where message_id = $1`;
-  await expect
-    .poll(() => growth.query(failed, [row?.id]))
-    .toMatchObject([
-      { handler: 'qscore', status: 'pending', attempts: 4, error: 'UnknownSignalError', dedupeKey: event.dedupeKey },
-    ]);
+  const letter = { handler: 'qscore', status: 'pending', attempts: 4, error: 'UnknownSignalError' };
+  const source = { source_stream: growth.streams.events, source_message_id: entry, dedupeKey: event.dedupeKey };
+  await expect.poll(() => growth.query(failed, [row?.id])).toEqual([{ ...letter, ...source }]);
   const entries = async (): Promise<readonly Readonly<Record<string, string>>[]> =>
     (await growth.redis.xrange(growth.streams.dead, '-', '+')).map(([, fields]) =>
       Object.fromEntries(fields.flatMap((name, n) => (n % 2 === 0 ? [[name, fields[n + 1] ?? '']] : []))),

@@ -10,12 +10,13 @@ export interface StreamState {
 
 /** Asks Redis itself. */
 export async function streamState({ redis, streams }: Growth): Promise<StreamState> {
-  const [[group = []] = [], [last] = []] = await Promise.all([
+  const [groups, entries] = await Promise.all([
     redis.xinfo('GROUPS', streams.events) as Promise<unknown[][]>,
     redis.xrevrange(streams.events, '+', '-', 'COUNT', 1),
   ]);
+  const group = groups[0] ?? [];
   const fields = new Map(group.flatMap((name, n) => (n % 2 === 0 ? [[name, group[n + 1]] as const] : [])));
-  return { pending: Number(fields.get('pending')), isRead: fields.get('last-delivered-id') === last?.[0] };
+  return { pending: Number(fields.get('pending')), isRead: fields.get('last-delivered-id') === entries[0]?.[0] };
 }
 
 /** A canonical event as a service writes it that knows nothing of Holdfast. */
@@ -38,8 +39,8 @@ export function growEvent(name: string, more: object = {}): Readonly<Record<stri
 }
 
 /** All that the projectors have made for a user, with the times at which they made it: equal only if nothing was written since. */
-export async function projectionsOf({ query }: Growth, userId: string): Promise<unknown> {
-  const [row] = await query(
+export async function projectionsOf(growth: Growth, userId: string): Promise<unknown> {
+  const [row] = await growth.query(
     `select
       (select json_agg(row_to_json(e)) from growth.grow_event e where user_id = $1) as events,
       (select json_agg(row_to_json(s)) from (select *, xmin::text from growth.score where user_id = $1) s) as scores,

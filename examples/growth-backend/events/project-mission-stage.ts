@@ -3,7 +3,7 @@ import type { PoolClient } from 'pg';
 import type { GrowEvent } from './grow-event.ts';
 
 /** A stage that the mission does not have, or does not have yet. */
-export class UnknownStageError extends Error {
+class UnknownStageError extends Error {
   override readonly name = 'UnknownStageError';
 }
 

@@ -3,7 +3,7 @@ import type { PoolClient } from 'pg';
 import type { GrowEvent } from './grow-event.ts';
 
 /** A signal that nobody has said the weight of. Once somebody has, the event can be replayed. */
-export class UnknownSignalError extends Error {
+class UnknownSignalError extends Error {
   override readonly name = 'UnknownSignalError';
 }
 

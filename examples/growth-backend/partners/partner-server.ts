@@ -81,10 +81,10 @@ function act({ request, path, body, memory }: Exchange, route: PartnerRoute): Pa
   const names = (route.path.exec(path) ?? []).slice(1).map(decodeURIComponent);
   const key = headers['idempotency-key'];
   if (!route.honoursKeys || key === undefined) return route.answer({ names, headers, body, memory });
-  const known = memory.get(`key ${route.operation} ${key}`) as KeptReply | undefined;
+  const kept = memory.get(`key ${route.operation} ${key}`) as KeptReply | undefined;
   const asked = JSON.stringify(body);
-  if (known !== undefined && known.asked !== asked) return refused(422, 'this key was used for another request');
-  if (known !== undefined) return madeBefore(known.json, known.status);
+  if (kept !== undefined && kept.asked !== asked) return refused(422, 'this key was used for another request');
+  if (kept !== undefined) return madeBefore(kept.json, kept.status);
   const { status, json, outcome } = route.answer({ names, headers, body, memory });
   memory.set(`key ${route.operation} ${key}`, { asked, status, json } satisfies KeptReply);
   return { status, json, outcome };

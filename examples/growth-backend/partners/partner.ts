@@ -1,7 +1,7 @@
 import type { LedgerEntry, PartnerMemory } from './partner-memory.ts';
 
 /** One request to a partner, its body read. */
-export interface PartnerCall {
+interface PartnerCall {
   /** What the groups in the path of its route matched. */
   readonly names: readonly string[];
   readonly headers: Readonly<Record<string, string>>;

@@ -5,7 +5,7 @@ import type { RunModule } from '../workflow/run-module.ts';
 import type { Clients } from './clients.ts';
 
 /** What modules work with. */
-export interface ModuleTools {
+interface ModuleTools {
   readonly hf: Holdfast<PoolClient>;
   readonly pool: Pool;
   readonly clients: Clients;

@@ -99,6 +99,9 @@ export function deadLetterBranches(schema: string): Readonly<Record<DeadLetterSt
   // What was replayed shows the cycle that failed: how the new one goes is in outbox and run_log.
   const last = `(d.failure_history -> -1)`;
   const lastTime = (field: string): string => `(${last} ->> '${field}')::timestamptz`;
+  // `redis:stream@id`, `kafka:topic@partition@offset`, for as long as the arrival is remembered. Each service that has it found it there.
+  const foundAt = (part: string): string =>
+    `(select substring(i.source_id from '${part}') from ${schema}.inbox i where i.id = d.id order by i.taken_as limit 1)`;
   const branch = (
     status: string,
     from: string,
@@ -111,7 +114,8 @@ export function deadLetterBranches(schema: string): Readonly<Record<DeadLetterSt
       readonly updatedAt: string;
     },
   ): string => `select d.id::text || ':' || d.handler as id, d.id as message_id, h.service, h.name as handler, d.type, d.key,
-      d.source, d.source as source_stream, d.id::text as source_message_id, d.target, d.generation, d.payload, d.headers,
+      d.source, coalesce(${foundAt('^[a-z]+:([^@]*)@')}, d.source) as source_stream,
+      coalesce(${foundAt('@(.*)$')}, d.id::text) as source_message_id, d.target, d.generation, d.payload, d.headers,
       ${columns.error} as error, ${lastError(`(${columns.error})`)} as last_error, ${columns.attempts} as attempts, d.cycle,
       ${columns.firstFailedAt ?? 'd.first_failed_at'} as first_failed_at,
       ${columns.failedAt} as last_attempt_at, d.failure_history, '${status}'::text as status,
