@@ -8,6 +8,7 @@ import { dlqList } from './commands/dlq-list.ts';
 import { dlqPeek } from './commands/dlq-peek.ts';
 import { dlqReplay } from './commands/dlq-replay.ts';
 import { dlqShow } from './commands/dlq-show.ts';
+import { drill } from './commands/drill.ts';
 import { eventsReplay } from './commands/events-replay.ts';
 import { handlers } from './commands/handlers.ts';
 import { keys } from './commands/keys.ts';
@@ -42,5 +43,6 @@ export const COMMANDS: readonly Command[] = [
   resume,
   audit,
   relay,
+  drill,
   doctor,
 ];

@@ -15,21 +15,27 @@ export interface DatabaseTarget {
   readonly from: string;
   /** How long a connection may take to be made. */
   readonly connectMs: number;
+  /** How long one statement may take before it is given up here. */
+  readonly statementMs: number;
 }
 
 const FORM = 'postgres://user:password@host:5432/database';
 /** Where PGCONNECT_TIMEOUT does not say otherwise. */
 const CONNECT_MS = 10_000;
+/** Where HOLDFAST_STATEMENT_TIMEOUT does not say otherwise: longer than any of ours, shorter than for ever. */
+const STATEMENT_MS = 300_000;
 const PG_VARIABLES = ['PGHOST', 'PGPORT', 'PGUSER', 'PGDATABASE'];
 
 /** Finds the database: `--url`, HOLDFAST_DATABASE_URL, DATABASE_URL, or the variables libpq knows. */
 export function databaseTarget(url: string | undefined, { env }: Pick<Io, 'env'>): DatabaseTarget {
-  const seconds = Number(env['PGCONNECT_TIMEOUT'] ?? 0);
-  const connectMs = seconds > 0 ? seconds * 1_000 : CONNECT_MS;
-  if (url !== undefined) return { ...fromUrl(url, '--url'), connectMs };
+  const times = {
+    connectMs: secondsIn(env['PGCONNECT_TIMEOUT']) ?? CONNECT_MS,
+    statementMs: secondsIn(env['HOLDFAST_STATEMENT_TIMEOUT']) ?? STATEMENT_MS,
+  };
+  if (url !== undefined) return { ...fromUrl(url, '--url'), ...times };
   for (const variable of ['HOLDFAST_DATABASE_URL', 'DATABASE_URL']) {
     const given = env[variable];
-    if (given !== undefined && given !== '') return { ...fromUrl(given, variable), connectMs };
+    if (given !== undefined && given !== '') return { ...fromUrl(given, variable), ...times };
   }
   const variables = PG_VARIABLES.filter((name) => (env[name] ?? '') !== '');
   if (variables.length === 0) {
@@ -44,7 +50,7 @@ export function databaseTarget(url: string | undefined, { env }: Pick<Io, 'env'>
     database: env['PGDATABASE'] ?? user,
     url: undefined,
     from: variables.join(', '),
-    connectMs,
+    ...times,
   };
 }
 
@@ -64,7 +70,7 @@ export function withoutSecrets(text: string, target: DatabaseTarget | undefined)
   return hidden.replaceAll(password, '***').replaceAll(encodeURIComponent(password), '***');
 }
 
-function fromUrl(text: string, from: string): Omit<DatabaseTarget, 'connectMs'> {
+function fromUrl(text: string, from: string): Omit<DatabaseTarget, 'connectMs' | 'statementMs'> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^postgres(?:ql)?:$/.test(url.protocol)) {
     // The text is not shown: whatever it is, it may hold the password.
@@ -84,6 +90,11 @@ function fromUrl(text: string, from: string): Omit<DatabaseTarget, 'connectMs'> 
     url: text,
     from,
   };
+}
+
+function secondsIn(text: string | undefined): number | undefined {
+  const seconds = Number(text ?? 0);
+  return seconds > 0 ? seconds * 1_000 : undefined;
 }
 
 function decoded(text: string): string {

@@ -1,5 +1,8 @@
 import { DEFAULT_SCHEMA } from '../postgres/schema-name.ts';
+import { boundedRunner } from '../postgres/bounded-runner.ts';
+import { withinLimit } from '../postgres/driver/time-limit.ts';
 import { type SqlRunner, sqlRunner } from '../postgres/sql-runner.ts';
+import { systemEffects } from '../system/effects.ts';
 import type { DatabaseTarget } from './database-target.ts';
 import { type Driver, openDriver, type ReservedConnection } from './driver.ts';
 import type { Io } from './io.ts';
@@ -17,25 +20,37 @@ export interface Database {
   close(): Promise<void>;
 }
 
+const GOODBYE_MS = 1_000;
+
 /** The schema that is meant. */
 export function schemaName(options: OptionValues, { env }: Pick<Io, 'env'>): string {
   return options.text('schema') ?? (env['HOLDFAST_SCHEMA'] || DEFAULT_SCHEMA);
 }
 
+function within<T>(work: Promise<T>, limitMs: number): Promise<T> {
+  return withinLimit(systemEffects, work, () => undefined, limitMs);
+}
+
 /** Loads a client and gets ready to connect. */
 export async function openDatabase(target: DatabaseTarget, schema: string, cwd: string): Promise<Database> {
-  const driver = await openDriver(target, cwd);
+  const opened = await openDriver(target, cwd);
+  const driver: Driver = {
+    ...opened,
+    listen: (channel, heard) => within(opened.listen(channel, heard), target.statementMs),
+  };
   let connection: Promise<ReservedConnection> | undefined;
-  const reserved = (): Promise<ReservedConnection> => (connection ??= driver.reserve());
+  // Longer than the client's own time to connect, which says more.
+  const reserved = (): Promise<ReservedConnection> => (connection ??= within(driver.reserve(), target.connectMs * 2));
   return {
     target,
     schema,
     driver,
     reserved,
-    sql: async () => sqlRunner((await reserved()).connection),
+    sql: async () => boundedRunner(sqlRunner((await reserved()).connection), target.statementMs),
     close: async () => {
       await connection?.then((one) => one.release()).catch(() => undefined);
-      await driver.close();
+      // A server that has fallen silent says no goodbye; the end of the process is one.
+      await within(driver.close(), GOODBYE_MS).catch(() => undefined);
     },
   };
 }

@@ -24,6 +24,9 @@ function sentenceOf(error: unknown, { target, schema }: ProblemPlace): string {
   if (known !== undefined) return known;
   if (isWrongOption(error)) return error.details.problems.map(describeOption).join(' · ');
   if (isHoldfastError(error, 'SCHEMA_TOO_OLD')) return describeOldSchema(error.details, target);
+  if (isHoldfastError(error, 'DATABASE_TIMEOUT')) {
+    return `${at} did not answer within ${error.details.timeoutMs / 1_000} s; see that it runs and can be reached from here`;
+  }
   if (isHoldfastError(error)) return error.message;
   if (/timeout|timed out/i.test(messageOf(error)) && target !== undefined) {
     return `${at} did not answer in time (${messageOf(error)}); see that it runs and can be reached from here`;

@@ -22,8 +22,6 @@ export interface Driver {
   close(): Promise<void>;
 }
 
-/** How long one statement may take before it is given up here: longer than any of ours, shorter than for ever. */
-const STATEMENT_MS = 300_000;
 const CONNECTIONS = 4;
 const NAME = 'holdfast-cli';
 
@@ -62,7 +60,6 @@ function pgDriver(module: PgModule, target: DatabaseTarget): Driver {
     ...(url === undefined ? { host, port, user, password, database } : { connectionString: url }),
     max: CONNECTIONS,
     connectionTimeoutMillis: target.connectMs,
-    query_timeout: STATEMENT_MS,
     application_name: NAME,
     keepAlive: true,
   });

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { Drill } from '../drills/drill.ts';
 import type { Holdfast } from '../service/holdfast.ts';
 import type { StartOptions } from '../service/start-options.ts';
 import { CliError } from './cli-error.ts';
@@ -24,15 +25,7 @@ export interface LoadedConfig {
  * where it has them.
  */
 export async function loadConfig(cwd: string, given: string | undefined): Promise<LoadedConfig> {
-  const name = given ?? NAMES.find((one) => existsSync(resolve(cwd, one)));
-  if (name === undefined) {
-    throw new CliError(
-      `no ${NAMES[0] ?? ''} is here; write one that exports what holdfast() gives, or name another with --config`,
-    );
-  }
-  const file = resolve(cwd, name);
-  if (!existsSync(file)) throw new CliError(`there is no file ${name}; see the path after --config`);
-  const module = await importFile(file, name);
+  const { name, module } = await loadModule(cwd, given, 'what holdfast() gives');
   const service = module['default'] ?? module['hf'];
   if (!isStartable(service)) {
     throw new CliError(`${name} exports no service; write export default holdfast({ … }), or export const hf`);
@@ -43,6 +36,39 @@ export async function loadConfig(cwd: string, given: string | undefined): Promis
   if (typeof afterStop !== 'function')
     throw new CliError(`afterStop of ${name} is no function; write one, or leave it out`);
   return { service, startOptions, afterStop: afterStop as LoadedConfig['afterStop'] };
+}
+
+/** Imports the user's module and takes `drills` from it. */
+export async function loadDrills(cwd: string, given: string | undefined): Promise<readonly Drill[]> {
+  const { name, module } = await loadModule(cwd, given, 'drills');
+  const { drills } = module;
+  if (!Array.isArray(drills) || drills.length === 0 || !drills.every(isDrill)) {
+    throw new CliError(`${name} exports no drills; write export const drills = [drill('name', { … })]`);
+  }
+  const names = new Set<string>();
+  for (const one of drills as readonly Drill[]) {
+    if (names.has(one.name)) throw new CliError(`${name} exports two drills of the name ${one.name}; rename one`);
+    names.add(one.name);
+  }
+  return drills as readonly Drill[];
+}
+
+interface LoadedModule {
+  /** As the person wrote it. */
+  readonly name: string;
+  readonly module: Readonly<Record<string, unknown>>;
+}
+
+async function loadModule(cwd: string, given: string | undefined, exported: string): Promise<LoadedModule> {
+  const name = given ?? NAMES.find((one) => existsSync(resolve(cwd, one)));
+  if (name === undefined) {
+    throw new CliError(
+      `no ${NAMES[0] ?? ''} is here; write one that exports ${exported}, or name another with --config`,
+    );
+  }
+  const file = resolve(cwd, name);
+  if (!existsSync(file)) throw new CliError(`there is no file ${name}; see the path after --config`);
+  return { name, module: await importFile(file, name) };
 }
 
 async function importFile(file: string, name: string): Promise<Readonly<Record<string, unknown>>> {
@@ -62,4 +88,9 @@ async function importFile(file: string, name: string): Promise<Readonly<Record<s
 
 function isStartable(value: unknown): value is StartableService {
   return typeof value === 'object' && value !== null && 'start' in value && typeof value.start === 'function';
+}
+
+function isDrill(value: unknown): value is Drill {
+  const { name, run, stage } = (value ?? {}) as Partial<Drill>;
+  return typeof name === 'string' && typeof run === 'function' && typeof stage?.open === 'function';
 }

@@ -4,8 +4,8 @@ import type { Invocation } from './command.ts';
 
 /** The operator functions on the database that was named. */
 export async function openOperator({ database }: Pick<Invocation, 'database'>): Promise<Operator> {
-  const { driver, schema } = await database();
-  return postgresOperator({ pool: driver.pool, schema });
+  const { driver, schema, target } = await database();
+  return postgresOperator({ pool: driver.pool, schema, answerTimeoutMs: target.statementMs });
 }
 
 /** Who does it, for the audit. */

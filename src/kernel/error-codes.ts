@@ -174,7 +174,7 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
   COMMITTED_TWICE: (d) =>
     `"${d.handler}" called ctx.commit twice for message ${d.id}; put all effects of a message into one commit`,
   DATABASE_TIMEOUT: (d) =>
-    `the database did not answer within ${d.timeoutMs} ms and the connection was given up; it is tried again, so look at the database and the way to it if this goes on`,
+    `the database did not answer within ${d.timeoutMs} ms; a connection of ours was given up and is tried again, a transaction of yours is yours to roll back: look at the database and the way to it if this goes on`,
   DEADLINE_PASSED: (d) =>
     `the deadline of "${d.operation}" passed ${d.attempt === 0 ? 'before it started' : `during attempt ${d.attempt}`}; give the operation more time or make its attempts shorter`,
   DELIVERY_TAKEN: (d) =>

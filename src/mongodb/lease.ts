@@ -15,6 +15,8 @@ interface LeaseDocument {
   readonly writes?: number;
 }
 
+const RELEASE_MS = 2_000;
+
 /** What a lease is made of. */
 export interface LeaseParts {
   readonly db: Db;
@@ -88,9 +90,9 @@ export class HeldLease {
     this.#over.abort();
     await this.#kept;
     const { effects } = this.#parts;
-    await answered(effects, this.#leases.updateOne(this.#mine(), [{ $set: { until: '$$NOW' } }])).catch(
-      () => undefined,
-    );
+    // A courtesy: from a server that hangs it is free when its time is over.
+    const released = this.#leases.updateOne(this.#mine(), [{ $set: { until: '$$NOW' } }]);
+    await answered(effects, released, RELEASE_MS).catch(() => undefined);
   }
 
   #mine(): { _id: string; owner: string; epoch: number } {

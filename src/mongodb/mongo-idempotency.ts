@@ -4,6 +4,7 @@ import { claimRecord, endRecord, liveRecord, shownRecord, type StoredRecord } fr
 import { OptionCheck } from '../kernel/check-options.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import { systemEffects } from '../system/effects.ts';
+import { answered } from './answered.ts';
 import { before, checkCollection, checkDb, ownCollection } from './collections.ts';
 import type { MongoDatabase } from './mongo-database.ts';
 import { type RecordDocument, SEEN, type SeenRecord, storedOf } from './record-document.ts';
@@ -96,7 +97,7 @@ async function commitWork<T>(
       const done = await work(session);
       if (!session.inTransaction()) return done.value;
       // As the last step: a renewal in between makes the server refuse it, and the work is run again.
-      const { answer, isRepeated } = await endOf(records, claim, done.end, session);
+      const { answer, isRepeated } = await answered(systemEffects, endOf(records, claim, done.end, session));
       // Nor may it have ended before under the same owner: what belongs to that end is committed.
       if (answer === 'late' || isRepeated) throw new Late();
       return done.value;

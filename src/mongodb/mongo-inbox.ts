@@ -8,6 +8,7 @@ import { consumer } from '../retry/policies.ts';
 import { newId } from '../system/new-id.ts';
 import { systemEffects } from '../system/effects.ts';
 import { KEPT_TYPES } from '../transport/kept-message.ts';
+import { answered, PREPARE_MS } from './answered.ts';
 import { before, checkCollection, checkDb, checkService } from './collections.ts';
 import { deadMessages } from './dead-letters.ts';
 import type { DeadMessages } from './dead-messages.ts';
@@ -84,7 +85,7 @@ export function mongoInbox<Session>(options: MongoInboxOptions<Session>): MongoI
   const hasTransactions = transactionsOf(db, 'mongoInbox()');
   const prepare = before(async () => {
     await hasTransactions();
-    await Promise.all([rows.prepare(), lines.prepare()]);
+    await answered(systemEffects, Promise.all([rows.prepare(), lines.prepare()]), PREPARE_MS);
   });
   const handler: HandlingHandler<unknown> = { ...RULES, concurrency, timeoutMs };
   return {

@@ -5,6 +5,7 @@ import type { NewMessage, SendResult } from '../outbox/outbox-store.ts';
 import { createSending, type Sending } from '../outbox/sending.ts';
 import { newId } from '../system/new-id.ts';
 import { systemEffects } from '../system/effects.ts';
+import { answered, PREPARE_MS } from './answered.ts';
 import { before, checkCollection, checkDb, checkService } from './collections.ts';
 import { deadMessages } from './dead-letters.ts';
 import type { DeadMessages } from './dead-messages.ts';
@@ -70,7 +71,7 @@ export function mongoOutbox<Session>(options: MongoOutboxOptions<Session>): Mong
   const hasTransactions = transactionsOf(db, 'mongoOutbox()');
   const prepare = before(async () => {
     await hasTransactions();
-    await Promise.all([rows.prepare(), lines.prepare()]);
+    await answered(effects, Promise.all([rows.prepare(), lines.prepare()]), PREPARE_MS);
   });
   const outbox: MongoOutbox<ClientSession> = {
     ...createSending<ClientSession>(
@@ -79,7 +80,7 @@ export function mongoOutbox<Session>(options: MongoOutboxOptions<Session>): Mong
         append: async (session, messages) => {
           checkSession(session, messages);
           await prepare();
-          return append({ rows, lines, service }, session, messages);
+          return answered(effects, append({ rows, lines, service }, session, messages));
         },
       },
     ),

@@ -105,7 +105,8 @@ export class Rows<R extends Row> {
 
   /** The same in a transaction. False: it has ended before, or was tried by another since it was read. */
   async finishIn(session: ClientSession, row: R): Promise<boolean> {
-    const { matchedCount } = await this.collection.updateOne(this.#asRead(row), this.#end('done'), { session });
+    const written = this.collection.updateOne(this.#asRead(row), this.#end('done'), { session });
+    const { matchedCount } = await answered(this.#parts.effects, written);
     return matchedCount === 1;
   }
 
@@ -132,13 +133,14 @@ export class Rows<R extends Row> {
   async replay(id: string): Promise<boolean> {
     const again = { state: 'open', attempts: 0, retry: null, dueAt: null, reason: null, deadAt: null };
     const change = [{ $set: { ...again, replays: { $add: ['$replays', 1] } } }];
-    const { matchedCount } = await this.collection.updateOne(this.#dead(id), change);
+    const { matchedCount } = await answered(this.#parts.effects, this.collection.updateOne(this.#dead(id), change));
     return matchedCount === 1;
   }
 
   /** Gives a dead one up; those behind it go on. False: it is not dead. */
   async discard(id: string): Promise<boolean> {
-    const { matchedCount } = await this.collection.updateOne(this.#dead(id), this.#end('discarded'));
+    const written = this.collection.updateOne(this.#dead(id), this.#end('discarded'));
+    const { matchedCount } = await answered(this.#parts.effects, written);
     return matchedCount === 1;
   }
 

@@ -1,7 +1,8 @@
 import type { ClientSession, Db, MongoClient, TransactionOptions } from 'mongodb';
-import { HoldfastError } from '../kernel/error.ts';
+import { HoldfastError, isHoldfastError } from '../kernel/error.ts';
 import { createSleep } from '../kernel/sleep.ts';
 import { systemEffects } from '../system/effects.ts';
+import { answered } from './answered.ts';
 
 /** One state of the data throughout, and what is committed is on the disks of a majority. */
 const SAFELY: TransactionOptions = {
@@ -14,8 +15,10 @@ const SAFELY: TransactionOptions = {
 const PATIENCE_MS = 60_000;
 const FIRST_WAIT_MS = 5;
 const LONGEST_WAIT_MS = 500;
+/** What is only a courtesy to the server is not waited for any longer. */
+const GOODBYE_MS = 2_000;
 
-/** Its answer was lost, and was not to be had within a minute: whether it was committed is not known. */
+/** Its answer was lost or did not come, and was not to be had within a minute: whether it was committed is not known. */
 export class CommitUnknown extends Error {
   override readonly name = 'CommitUnknown';
 }
@@ -45,7 +48,7 @@ export async function inTransaction<T>(client: MongoClient, work: (session: Clie
       }
     }
   } finally {
-    await session.endSession();
+    await goodbye(session.endSession());
   }
 }
 
@@ -55,7 +58,7 @@ async function once<T>(session: ClientSession, work: (session: ClientSession) =>
   try {
     value = await work(session);
   } catch (error) {
-    if (session.inTransaction()) await session.abortTransaction().catch(() => undefined);
+    if (session.inTransaction()) await goodbye(session.abortTransaction());
     throw error;
   }
   if (!session.inTransaction()) throw new HoldfastError('TRANSACTION_ENDED', {});
@@ -68,15 +71,22 @@ async function commit(session: ClientSession): Promise<void> {
   const beganMs = systemEffects.monoMs();
   for (;;) {
     try {
-      await session.commitTransaction();
+      await answered(systemEffects, session.commitTransaction());
       return;
     } catch (error) {
+      // Asked again it would stand behind the first question, which nobody answers.
+      if (isHoldfastError(error, 'DATABASE_TIMEOUT'))
+        throw new CommitUnknown('the answer to a commit did not come', { cause: error });
       if (!hasLabel(error, 'UnknownTransactionCommitResult') && !isConnectionLost(error)) throw error;
       if (systemEffects.monoMs() - beganMs > PATIENCE_MS)
         throw new CommitUnknown('the answer to a commit was lost', { cause: error });
       await sleep(LONGEST_WAIT_MS * systemEffects.random());
     }
   }
+}
+
+async function goodbye(work: Promise<unknown>): Promise<void> {
+  await answered(systemEffects, work, GOODBYE_MS).catch(() => undefined);
 }
 
 function isRolledBack(error: unknown): boolean {
@@ -107,7 +117,7 @@ export function transactionsOf(db: Db, of: string): () => Promise<void> {
   let isKnown = false;
   return async () => {
     if (isKnown) return;
-    const hello = await db.admin().command({ hello: 1 });
+    const hello = await answered(systemEffects, db.admin().command({ hello: 1 }));
     const has = hello['setName'] !== undefined || hello['msg'] === 'isdbgrid';
     if (!has) throw new HoldfastError('MONGODB_TRANSACTIONS_MISSING', { of });
     isKnown = true;

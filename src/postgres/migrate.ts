@@ -1,5 +1,7 @@
 import { OptionCheck } from '../kernel/check-options.ts';
-import { HoldfastError } from '../kernel/error.ts';
+import { HoldfastError, isHoldfastError } from '../kernel/error.ts';
+import { boundedRunner } from './bounded-runner.ts';
+import { ANSWER_TIMEOUT_RULE } from './driver/time-limit.ts';
 import { type Migration, MIGRATIONS } from './migrations.ts';
 import { quotedSchema } from './schema-name.ts';
 import { type SqlConnection, sqlRunner, type SqlRunner } from './sql-runner.ts';
@@ -13,7 +15,11 @@ export interface MigrateOptions {
   readonly schema?: string | undefined;
   /** How long to wait for a lock before giving up, so that a long query cannot queue everybody behind us. Default 5,000. */
   readonly lockTimeoutMs?: number | undefined;
+  /** How long the database may take for one answer, a whole step included, before that is `DATABASE_TIMEOUT`. Default 300,000. */
+  readonly answerTimeoutMs?: number | undefined;
 }
+
+const ANSWER_TIMEOUT_MS = 300_000;
 
 /** What a migration did. */
 export interface MigrateResult {
@@ -30,12 +36,13 @@ export interface MigrateResult {
  */
 export async function migrate(connection: SqlConnection, options: MigrateOptions = {}): Promise<MigrateResult> {
   const check = new OptionCheck('migrate()');
-  const { lockTimeoutMs = DEFAULT_LOCK_TIMEOUT_MS } = options;
-  check.known(options, ['schema', 'lockTimeoutMs']);
+  const { lockTimeoutMs = DEFAULT_LOCK_TIMEOUT_MS, answerTimeoutMs = ANSWER_TIMEOUT_MS } = options;
+  check.known(options, ['schema', 'lockTimeoutMs', 'answerTimeoutMs']);
+  check.number('answerTimeoutMs', answerTimeoutMs, ANSWER_TIMEOUT_RULE);
   check.number('lockTimeoutMs', lockTimeoutMs, { min: 1, integer: true, write: 'write whole milliseconds from 1' });
   check.done();
   const schema = quotedSchema('migrate()', options.schema);
-  const sql = sqlRunner(connection);
+  const sql = boundedRunner(sqlRunner(connection), answerTimeoutMs);
   if (!isConnectionOfItsOwn(sql)) {
     check.refuse(
       'connection',
@@ -51,7 +58,8 @@ export async function migrate(connection: SqlConnection, options: MigrateOptions
     await sql.query('commit');
     return result;
   } catch (error) {
-    await sql.query('rollback').catch(() => undefined);
+    // One that has fallen silent would be waited for a second time. Whoever ends the connection rolls back.
+    if (!isHoldfastError(error, 'DATABASE_TIMEOUT')) await sql.query('rollback').catch(() => undefined);
     throw error;
   }
 }

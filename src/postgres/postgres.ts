@@ -6,6 +6,7 @@ import { append, appendStatements } from './append.ts';
 import { named } from './check-version.ts';
 import type { Driver } from './driver/driver.ts';
 import { findDriver, type SqlPool, type TransactionOf } from './driver/find-driver.ts';
+import { ANSWER_TIMEOUT_RULE, withinLimit } from './driver/time-limit.ts';
 import { openSession } from './relay/session.ts';
 import { wakeChannel } from './relay/wake-statement.ts';
 import { DEFAULT_SCHEMA, quotedSchema } from './schema-name.ts';
@@ -17,6 +18,11 @@ export interface PostgresOptions {
   readonly schema?: string | undefined;
   /** How long an explicit idempotency key is remembered, in milliseconds. Default: seven days. */
   readonly dedupMs?: number | undefined;
+  /**
+   * How long the database may take for one answer, in milliseconds, before that is `DATABASE_TIMEOUT`: a connection of ours is then
+   * given up, a transaction of the caller's is the caller's to roll back. Default 10,000.
+   */
+  readonly answerTimeoutMs?: number | undefined;
 }
 
 /** What `postgres` takes for sending and running handlers. */
@@ -48,13 +54,14 @@ export function postgres<Pool extends SqlPool, Tx = TransactionOf<Pool>>(
 export function postgres(options?: PostgresOptions): PostgresStore<SqlTransaction>;
 export function postgres<Tx>(options: Partial<PostgresRelayOptions<SqlPool, Tx>> = {}): PostgresStore<Tx> {
   const check = new OptionCheck('postgres()');
-  const { schema = DEFAULT_SCHEMA, dedupMs = DEFAULT_DEDUP_MS, pool, listen, wrap } = options;
-  check.known(options, ['schema', 'dedupMs', 'pool', 'wrap', 'listen']);
+  const { schema = DEFAULT_SCHEMA, dedupMs = DEFAULT_DEDUP_MS, answerTimeoutMs, pool, listen, wrap } = options;
+  check.known(options, ['schema', 'dedupMs', 'answerTimeoutMs', 'pool', 'wrap', 'listen']);
+  if (answerTimeoutMs !== undefined) check.number('answerTimeoutMs', answerTimeoutMs, ANSWER_TIMEOUT_RULE);
   check.number('dedupMs', dedupMs, { min: 1_000, integer: true, write: 'write whole milliseconds from 1000' });
   if (wrap !== undefined && typeof wrap !== 'function')
     check.refuse('wrap', wrap, 'pass a function of the transaction');
-  const driver = checkedDriver(check, 'pool', pool);
-  const listenDriver = checkedDriver(check, 'listen', listen) ?? driver;
+  const driver = checkedDriver(check, 'pool', pool, answerTimeoutMs);
+  const listenDriver = checkedDriver(check, 'listen', listen, answerTimeoutMs) ?? driver;
   check.done();
   const quoted = quotedSchema('postgres()', schema);
   const channel = wakeChannel(schema);
@@ -62,7 +69,7 @@ export function postgres<Tx>(options: Partial<PostgresRelayOptions<SqlPool, Tx>>
   const writing = async <T>(tx: unknown, write: (sql: SqlRunner) => Promise<T>): Promise<T> => {
     const sql = transactionRunner(tx as SqlTransaction);
     try {
-      return await write(sql);
+      return await withinLimit(systemEffects, write(sql), () => undefined, answerTimeoutMs);
     } catch (error) {
       throw named(error, quoted);
     }
@@ -77,9 +84,14 @@ export function postgres<Tx>(options: Partial<PostgresRelayOptions<SqlPool, Tx>>
   };
 }
 
-function checkedDriver(check: OptionCheck, option: string, pool: unknown): Driver<unknown> | undefined {
+function checkedDriver(
+  check: OptionCheck,
+  option: string,
+  pool: unknown,
+  answerMs: number | undefined,
+): Driver<unknown> | undefined {
   if (pool === undefined) return undefined;
-  const driver = findDriver(pool, systemEffects);
+  const driver = findDriver(pool, systemEffects, answerMs);
   if (driver === undefined) {
     check.refuse(option, pool, 'pass a pg Pool, the sql of postgres.js, or a PGlite database');
   }

@@ -1,3 +1,5 @@
+import { answerWithin } from '../idempotency/answer-within.ts';
+import { systemEffects } from '../system/effects.ts';
 import { openRunner, Script, texts } from './script-runner.ts';
 import { TAGS } from './record-keys.ts';
 import type { RedisOptions } from './redis-idempotency.ts';
@@ -16,11 +18,14 @@ export interface RedisProblem {
 
 /**
  * What is wrong with a server, or with the servers of a cluster, as the only store of claims; nothing when all is well. A cache of
- * replies (`redisReplyCache`) needs none of this. Rejects when no server answers.
+ * replies (`redisReplyCache`) needs none of this. Rejects when no server answers within ten seconds.
  */
 export async function checkRedis(options: RedisOptions): Promise<readonly RedisProblem[]> {
   const { run, prefix } = openRunner('checkRedis()', options);
-  const ask = async (tag: string): Promise<Facts> => factsOf(texts(await run(INFO, [`${prefix}r:{${tag}}`], [])));
+  const ask = async (tag: string): Promise<Facts> => {
+    const info = await answerWithin(systemEffects, ANSWER_MS, 'check', () => run(INFO, [`${prefix}r:{${tag}}`], []));
+    return factsOf(texts(info));
+  };
   const first = await ask('A');
   const isCluster = first.get('cluster_enabled') === '1';
   const all = isCluster ? await Promise.all(Array.from(TAGS, ask)) : [first];
@@ -28,6 +33,8 @@ export async function checkRedis(options: RedisOptions): Promise<readonly RedisP
   const servers = new Map(all.map((facts) => [facts.get('run_id'), facts]));
   return [...servers.values()].flatMap(problemsOf);
 }
+
+const ANSWER_MS = 10_000;
 
 type Facts = ReadonlyMap<string, string>;
 

@@ -18,6 +18,8 @@ export interface JobMessage {
   readonly retries?: number | undefined;
   /** How long to wait before the first delivery, in seconds. */
   readonly delaySeconds?: number | undefined;
+  /** How long to wait for the sender's answer, in milliseconds. Default: what the address says, or 30,000 through a client, which tries again by itself. */
+  readonly timeoutMs?: number | undefined;
 }
 
 /** What is used of the client of `@upstash/qstash`. */
@@ -50,6 +52,8 @@ export const FORWARDED_DEDUP_ID = 'holdfast-deduplication-id';
 
 const RETRIES = 5;
 const TIMEOUT_MS = 10_000;
+const CLIENT_TIMEOUT_MS = 30_000;
+const TIMEOUT_RULE = { min: 1, max: 600_000, write: 'write milliseconds from 1 to ten minutes' };
 
 /** The name under which the sender drops repetitions: `<job>:<resourceId>`, with the number of the time span when there is one. */
 export function deduplicationId(
@@ -64,7 +68,7 @@ export function deduplicationId(
 /**
  * Sends a job that `receive` understands: the same job about the same thing is dropped by the sender, and it is tried six times in
  * all. Answers the id of the message. Through a client of `@upstash/qstash` as it is, or by plain HTTP; then it rejects with
- * `JOB_NOT_PUBLISHED` when it was not taken, and with `JOB_PUBLISH_TIMEOUT` when no answer came in time.
+ * `JOB_NOT_PUBLISHED` when it was not taken. Rejects with `JOB_PUBLISH_TIMEOUT` when no answer came in time.
  */
 export async function publishJob(
   to: QstashClientLike | QstashEndpoint,
@@ -72,28 +76,26 @@ export async function publishJob(
   nowMs: number = systemEffects.now().wallMs,
 ): Promise<{ readonly messageId: string; readonly deduplicated: boolean }> {
   checkMessage(to, message);
-  const { url, body, retries = RETRIES, delaySeconds } = message;
+  const { url, body, retries = RETRIES, delaySeconds, timeoutMs } = message;
   const dedupId = deduplicationId(message, nowMs);
   if ('publishJSON' in to) {
     const delay = delaySeconds === undefined ? {} : { delay: delaySeconds };
     const headers = { [FORWARDED_DEDUP_ID]: dedupId };
-    return readAnswer(
-      await to.publishJSON({
-        url,
-        body,
-        deduplicationId: dedupId,
-        retries,
-        retryDelay: RETRY_DELAY,
-        headers,
-        ...delay,
-      }),
-    );
+    const job = { url, body, deduplicationId: dedupId, retries, retryDelay: RETRY_DELAY, headers, ...delay };
+    // It takes no signal: what it still does then is one job by its id.
+    const late = Promise.withResolvers<never>();
+    const sent = within(timeoutMs ?? CLIENT_TIMEOUT_MS, (signal) => {
+      signal.addEventListener('abort', () => late.reject(signal.reason), { once: true });
+      return Promise.race([to.publishJSON(job), late.promise]);
+    });
+    return readAnswer(await sent);
   }
-  return publishByHttp(to, { url, body, dedupId, retries, delaySeconds });
+  const limitMs = timeoutMs ?? to.timeoutMs ?? TIMEOUT_MS;
+  return publishByHttp(to, { url, body, dedupId, retries, delaySeconds }, limitMs);
 }
 
 async function publishByHttp(
-  { baseUrl, token, timeoutMs = TIMEOUT_MS }: QstashEndpoint,
+  { baseUrl, token }: QstashEndpoint,
   message: {
     readonly url: string;
     readonly body: unknown;
@@ -101,6 +103,7 @@ async function publishByHttp(
     readonly retries: number;
     readonly delaySeconds: number | undefined;
   },
+  timeoutMs: number,
 ): Promise<{ readonly messageId: string; readonly deduplicated: boolean }> {
   const headers: Record<string, string> = {
     Authorization: `Bearer ${token}`,
@@ -153,8 +156,7 @@ function checkMessage(to: QstashClientLike | QstashEndpoint, message: JobMessage
     if (typeof baseUrl !== 'string' || !/^https?:/i.test(baseUrl) || !URL.canParse(baseUrl))
       check.refuse('baseUrl', baseUrl, 'pass the address of the sender: https://qstash.upstash.io');
     if (typeof token !== 'string' || token === '') check.refuse('token', token, 'pass the value of QSTASH_TOKEN');
-    if (timeoutMs !== undefined)
-      check.number('timeoutMs', timeoutMs, { min: 1, max: 600_000, write: 'write milliseconds from 1 to ten minutes' });
+    if (timeoutMs !== undefined) check.number('timeoutMs', timeoutMs, TIMEOUT_RULE);
   }
   if (!check.object('the message', message, 'pass { job, resourceId, url, body }')) check.done();
   if (!isJson(message.body)) check.refuse('body', message.body, 'pass something that JSON can hold');
@@ -170,6 +172,7 @@ function checkMessage(to: QstashClientLike | QstashEndpoint, message: JobMessage
     check.number('bucketSeconds', message.bucketSeconds, { min: 1, write: 'write seconds from 1' });
   if (message.delaySeconds !== undefined)
     check.number('delaySeconds', message.delaySeconds, { min: 0, write: 'write seconds from 0' });
+  if (message.timeoutMs !== undefined) check.number('timeoutMs', message.timeoutMs, TIMEOUT_RULE);
   if (message.retries !== undefined)
     check.number('retries', message.retries, { min: 0, integer: true, write: 'write a whole number' });
   check.done();

@@ -1,3 +1,4 @@
+import { isHoldfastError } from '../../kernel/error.ts';
 import { EXIT } from '../cli-error.ts';
 import type { Command, Invocation } from '../command.ts';
 import { counted } from '../counted.ts';
@@ -85,18 +86,24 @@ async function examine({ io, options }: Invocation, database: Database): Promise
     return [failed('connection', error)];
   }
   const findings: Finding[] = [];
+  // Each further question would wait as long, and be answered no better.
+  let isSilent = false;
   const runAll = async (checks: Readonly<Record<string, Check>>, missing?: string): Promise<void> => {
     for (const [name, check] of Object.entries(checks)) {
-      if (missing !== undefined) {
-        findings.push({ check: name, status: 'skipped', found: `needs ${missing}` });
+      const lacking = isSilent ? 'a database that answers' : missing;
+      if (lacking !== undefined) {
+        findings.push({ check: name, status: 'skipped', found: `needs ${lacking}` });
         continue;
       }
-      const found = await check(examination).catch((error: unknown) => failed(name, error));
+      const found = await check(examination).catch((error: unknown) => {
+        isSilent = isHoldfastError(error, 'DATABASE_TIMEOUT');
+        return failed(name, error);
+      });
       findings.push(...[found].flat());
     }
   };
   await runAll(OF_SERVER);
-  const isThere = await hasSchema(examination).catch(() => false);
+  const isThere = !isSilent && (await hasSchema(examination).catch(() => false));
   const isFitting = findings.some((one) => one.check === 'schema version' && one.status === 'ok');
   await runAll(OF_TABLES, isThere ? undefined : 'the schema');
   await runAll(OF_RELEASE, isFitting ? undefined : 'the schema at the version of this release');

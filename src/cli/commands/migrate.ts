@@ -29,8 +29,10 @@ export const migrate: Command = {
       output.answer({ schema, script }, () => io.out(script));
       return EXIT.ok;
     }
-    const { connection } = await (await database()).reserved();
-    const result = await applyMigrations(connection, { schema, lockTimeoutMs });
+    const opened = await database();
+    const { connection } = await opened.reserved();
+    const answerTimeoutMs = opened.target.statementMs;
+    const result = await applyMigrations(connection, { schema, lockTimeoutMs, answerTimeoutMs });
     output.answer({ schema, ...result }, () => {
       if (result.applied.length === 0) output.line(`Schema "${schema}" is up to date (version ${result.to}).`);
       else {

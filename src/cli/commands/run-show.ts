@@ -4,6 +4,7 @@ import type { CommandStore } from '../../commands/command-store.ts';
 import { runOf } from '../../commands/run-of.ts';
 import { streamEvents } from '../../commands/stream-events.ts';
 import { postgresCommands } from '../../postgres/commands/postgres-commands.ts';
+import { boundedRunner } from '../../postgres/bounded-runner.ts';
 import { checkVersion } from '../../postgres/check-version.ts';
 import { quotedSchema } from '../../postgres/schema-name.ts';
 import { sqlRunner } from '../../postgres/sql-runner.ts';
@@ -39,8 +40,8 @@ export const runShow: Command = {
 };
 
 async function openCommands({ database }: Invocation): Promise<CommandStore<never>> {
-  const { driver, schema } = await database();
-  const sql = sqlRunner(driver.pool);
+  const { driver, schema, target } = await database();
+  const sql = boundedRunner(sqlRunner(driver.pool), target.statementMs);
   const quoted = quotedSchema('run:show', schema);
   await checkVersion(quoted, async (statement) => (await sql.query(statement))[0]?.['version']);
   return postgresCommands({ pool: driver.pool, schema });

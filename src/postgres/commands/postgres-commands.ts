@@ -2,9 +2,8 @@ import type { CommandStore, NewCommand, PutAnswer, StartedCommand } from '../../
 import type { CommandState } from '../../commands/command-state.ts';
 import { OptionCheck } from '../../kernel/check-options.ts';
 import { HoldfastError } from '../../kernel/error.ts';
-import { systemEffects } from '../../system/effects.ts';
+import { boundedRunner } from '../bounded-runner.ts';
 import { named } from '../check-version.ts';
-import { withinLimit } from '../driver/time-limit.ts';
 import { FULL, messageInput } from '../fan-out.ts';
 import { DEFAULT_SCHEMA, quotedSchema } from '../schema-name.ts';
 import {
@@ -44,7 +43,8 @@ export function postgresCommands(options: PostgresCommandsOptions): CommandStore
   const sql = boundedRunner(namedRunner(sqlRunner(pool), quoted));
   return {
     ...commandReads(sql, quoted),
-    put: (tx, command, to) => put(namedRunner(transactionRunner(tx), quoted), quoted, keepMs, command, to),
+    put: (tx, command, to) =>
+      put(boundedRunner(namedRunner(transactionRunner(tx), quoted)), quoted, keepMs, command, to),
     start: async (service, commandId, { workerId, token, seq, state, version, cycle }) => {
       const params = [
         commandId,
@@ -63,7 +63,7 @@ export function postgresCommands(options: PostgresCommandsOptions): CommandStore
     },
     finish: async (tx, service, commandId, answer) => {
       const statement = `select ${quoted}.command_finish($1::text::uuid, $2::text, $3::text::jsonb) as kind`;
-      const runner = namedRunner(sqlRunner(tx as SqlTransaction), quoted);
+      const runner = boundedRunner(namedRunner(sqlRunner(tx as SqlTransaction), quoted));
       const [row] = await runner.query(statement, [commandId, service, answer]);
       return row?.['kind'] as 'done' | 'taken' | 'ended';
     },
@@ -100,11 +100,6 @@ async function put(
   const commandId = String(row['command_id']);
   if (row['kind'] === 'other-request') return { kind: 'other-request', commandId };
   return { kind: 'known', commandId, state: row['known_state'] as CommandState, isNew: Number(row['is_new']) === 1 };
-}
-
-/** The same, given up with `DATABASE_TIMEOUT` after ten seconds: no transaction of a caller is in it, only ours. */
-function boundedRunner(sql: SqlRunner): SqlRunner {
-  return { ...sql, query: (text, params) => withinLimit(systemEffects, sql.query(text, params), () => undefined) };
 }
 
 /** The same, telling by name that our tables are not there. */

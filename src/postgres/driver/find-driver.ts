@@ -37,13 +37,14 @@ export type TransactionOf<Pool> = Pool extends { connect: { (): Promise<infer Cl
       ? Tx
       : never;
 
-/** The driver for a pool; nothing if it is none that is known. */
-export function findDriver(pool: unknown, effects: Effects): Driver<unknown> | undefined {
+/** The driver for a pool; nothing if it is none that is known. `answerMs` is how long the server may take for one answer. */
+export function findDriver(pool: unknown, effects: Effects, answerMs?: number): Driver<unknown> | undefined {
   if (hasMethods(pool, 'unsafe', 'begin', 'listen'))
-    return postgresJsDriver(pool as unknown as PostgresJsInside, effects);
+    return postgresJsDriver(pool as unknown as PostgresJsInside, effects, answerMs);
   if (hasMethods(pool, 'query', 'exec', 'transaction', 'listen'))
     return pgliteDriver(pool as unknown as PgliteInside, effects);
-  if (hasMethods(pool, 'query', 'connect', 'Client')) return pgDriver(pool as unknown as PgPoolInside, effects);
+  if (hasMethods(pool, 'query', 'connect', 'Client'))
+    return pgDriver(pool as unknown as PgPoolInside, effects, answerMs);
   return undefined;
 }
 

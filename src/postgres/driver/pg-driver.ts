@@ -3,7 +3,7 @@ import { HoldfastError } from '../../kernel/error.ts';
 import { encodeParam, type SqlParam } from '../sql-runner.ts';
 import { ConnectionLost, type Driver, type Link, type Query, type Row, type Subscription } from './driver.ts';
 import { isReadOnly, sqlStateOf } from './database-error.ts';
-import { withinLimit } from './time-limit.ts';
+import { ANSWER_TIMEOUT_MS, withinLimit } from './time-limit.ts';
 import { limitStatements, restedTooLong } from './transaction-limits.ts';
 import { Turns } from './turns.ts';
 
@@ -48,28 +48,39 @@ const GOODBYE_MS = 1_000;
 
 const nothing = (): void => undefined;
 
+/** Whose timers count, and how long the server may take for an answer. */
+interface Limits {
+  readonly effects: Effects;
+  readonly answerMs: number;
+}
+
+function limited<T>({ effects, answerMs }: Limits, work: Promise<T>, onTimeout: () => void): Promise<T> {
+  return withinLimit(effects, work, onTimeout, answerMs);
+}
+
 /** pg. Our own connections are made as the pool makes its own, but outside it: a busy pool cannot hold up a heartbeat. */
-export function pgDriver(pool: PgPoolInside, effects: Effects): Driver<unknown> {
+export function pgDriver(pool: PgPoolInside, effects: Effects, answerMs: number = ANSWER_TIMEOUT_MS): Driver<unknown> {
+  const limits: Limits = { effects, answerMs };
   const connect: Connect = async (onLost) => {
     const client = new pool.Client(pool.options);
     // A client without a listener for its errors ends the process.
     client.on('error', () => onLost(client));
     client.on('end', () => onLost(client));
-    await withinLimit(effects, client.connect(), nothing).catch((error: unknown) => {
+    await limited(limits, client.connect(), nothing).catch((error: unknown) => {
       cut(client);
       throw error;
     });
     return client;
   };
   return {
-    link: () => new PgLink(connect, effects),
-    transaction: (restMs, work) => pooledTransaction(pool, effects, restMs, work),
-    listen: async (channel, onNotify, onLost) => listen(connect, effects, channel, onNotify, onLost),
+    link: () => new PgLink(connect, limits),
+    transaction: (restMs, work) => pooledTransaction(pool, limits, restMs, work),
+    listen: async (channel, onNotify, onLost) => listen(connect, limits, channel, onNotify, onLost),
   };
 }
 
 /** Says goodbye, and waits for the answer only so long: from a server that has fallen silent it never comes. */
-async function end(client: PgClient, effects: Effects): Promise<void> {
+async function end(client: PgClient, { effects }: Limits): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = effects.setTimer(resolve, GOODBYE_MS);
   await Promise.race([client.end().catch(nothing), late]);
@@ -97,14 +108,14 @@ function configOf(text: string, params: readonly SqlParam[]): object {
 
 class PgLink implements Link {
   readonly #connect: Connect;
-  readonly #effects: Effects;
+  readonly #limits: Limits;
   readonly #turns = new Turns();
   #client: PgClient | undefined;
   #isClosed = false;
 
-  constructor(connect: Connect, effects: Effects) {
+  constructor(connect: Connect, limits: Limits) {
     this.#connect = connect;
-    this.#effects = effects;
+    this.#limits = limits;
   }
 
   readonly query: Query = (text, params) => this.#turns.run(() => this.#query(text, params));
@@ -128,7 +139,7 @@ class PgLink implements Link {
     this.#isClosed = true;
     const client = this.#client;
     this.#client = undefined;
-    if (client) await end(client, this.#effects);
+    if (client) await end(client, this.#limits);
   }
 
   /** On `only`, where a transaction is open on it: after a loss its rest must not run on another connection. */
@@ -136,7 +147,7 @@ class PgLink implements Link {
     const client = this.#client ?? (await this.#open());
     if (only !== undefined && only !== client) throw new Error('the connection was lost within a transaction');
     try {
-      return await withinLimit(this.#effects, queryOn(client)(text, params), () => this.#drop(client));
+      return await limited(this.#limits, queryOn(client)(text, params), () => this.#drop(client));
     } catch (error) {
       if (isReadOnly(error)) this.#drop(client);
       throw error;
@@ -163,7 +174,7 @@ class PgLink implements Link {
 
 async function pooledTransaction<T>(
   pool: PgPoolInside,
-  effects: Effects,
+  limits: Limits,
   restMs: number,
   work: (tx: unknown, query: Query) => Promise<T>,
 ): Promise<T> {
@@ -189,12 +200,11 @@ async function pooledTransaction<T>(
     });
   });
   // The pool may be used up by handlers that wait for us.
-  const client = await withinLimit(effects, connected, () => (isGivenUp = true)).catch((error: unknown) => {
+  const client = await limited(limits, connected, () => (isGivenUp = true)).catch((error: unknown) => {
     throw new ConnectionLost('no connection', { cause: error });
   });
   // Of our own statements only: a connection may have fallen silent since it was used last, and nothing else would tell.
-  const within = <R>(answer: Promise<R>): Promise<R> =>
-    withinLimit(effects, answer, () => onError(new Error('no answer')));
+  const within = <R>(answer: Promise<R>): Promise<R> => limited(limits, answer, () => onError(new Error('no answer')));
   const query = queryOn(client);
   try {
     // In one message: each more is a round trip for every message that is handled.
@@ -219,7 +229,7 @@ async function pooledTransaction<T>(
 
 async function listen(
   connect: Connect,
-  effects: Effects,
+  limits: Limits,
   channel: string,
   onNotify: (payload: string) => void,
   onLost: () => void,
@@ -230,7 +240,7 @@ async function listen(
     isOver = true;
   });
   client.on('notification', (message: { readonly payload?: string }) => onNotify(message.payload ?? ''));
-  await withinLimit(effects, client.query({ text: `listen "${channel}"` }), nothing).catch((error: unknown) => {
+  await limited(limits, client.query({ text: `listen "${channel}"` }), nothing).catch((error: unknown) => {
     isOver = true;
     cut(client);
     throw error;
@@ -238,7 +248,7 @@ async function listen(
   return {
     close: async () => {
       isOver = true;
-      await end(client, effects);
+      await end(client, limits);
     },
   };
 }

@@ -2,13 +2,14 @@ import type { Effects } from '../../kernel/effects.ts';
 import { encodeParam, type SqlParam } from '../sql-runner.ts';
 import { ConnectionLost, type Driver, type Link, type Query, type Row } from './driver.ts';
 import { type PostgresJsBegin, PostgresJsTransaction } from './postgres-js-transaction.ts';
-import { withinLimit } from './time-limit.ts';
+import { ANSWER_TIMEOUT_MS, withinLimit } from './time-limit.ts';
 import { limitStatements, restedTooLong } from './transaction-limits.ts';
 import { Turns } from './turns.ts';
 
 interface Pending extends PromiseLike<unknown> {
   values(): Promise<readonly Row[]>;
-  cancel(): unknown;
+  /** What its `cancel` calls. */
+  canceller: ((statement: Pending) => Promise<unknown>) | null;
 }
 
 /** What we use of any postgres.js `sql`. */
@@ -25,19 +26,30 @@ export interface PostgresJsInside extends Sql, PostgresJsBegin<Sql> {
 // The server counts from when it has answered, this process from when it has read that.
 const NEARLY = 0.9;
 
+const nothing = (): undefined => undefined;
+
+// From a server that has fallen silent no goodbye comes.
+const GOODBYE_MS = 1_000;
+
 /**
  * postgres.js. It makes no connection outside its pool, so each call takes one of the pool's. Not by `reserve`: that never
  * answers where a connection must be opened again.
  */
-export function postgresJsDriver(sql: PostgresJsInside, effects: Effects): Driver<unknown> {
+export function postgresJsDriver(
+  sql: PostgresJsInside,
+  effects: Effects,
+  answerMs: number = ANSWER_TIMEOUT_MS,
+): Driver<unknown> {
   return {
-    link: () => new PostgresJsLink(sql, effects),
+    link: () => new PostgresJsLink(sql, effects, answerMs),
     transaction: async (restMs, work) => {
-      const transaction = new PostgresJsTransaction<Sql>(effects);
+      const transaction = new PostgresJsTransaction<Sql>(effects, answerMs);
       try {
         return await transaction.run(sql, async (tx) => {
-          await queryOn(tx)(limitStatements(restMs));
-          return work(tx, queryOn(tx));
+          // Of our own statements only: how long the application's may take is its own affair.
+          const ours: Query = (text, params) => transaction.within(queryOn(tx)(text, params));
+          await ours(limitStatements(restMs));
+          return work(tx, ours);
         });
       } catch (error) {
         // It keeps to itself why the server ended the session.
@@ -47,8 +59,12 @@ export function postgresJsDriver(sql: PostgresJsInside, effects: Effects): Drive
     },
     listen: async (channel, onNotify) => {
       // It listens again by itself when its connection is lost.
-      const listening = await sql.listen(channel, onNotify);
-      return { close: async () => void (await listening.unlisten().catch(() => undefined)) };
+      const opening = sql.listen(channel, onNotify);
+      const giveUp = (): void => void opening.then((late) => late.unlisten()).catch(() => undefined);
+      const listening = await withinLimit(effects, opening, giveUp, answerMs);
+      return {
+        close: async () => withinLimit(effects, listening.unlisten(), nothing, GOODBYE_MS).then(nothing, nothing),
+      };
     },
   };
 }
@@ -61,15 +77,27 @@ function queryOn(sql: Sql): Query {
   };
 }
 
+/**
+ * Breaks a statement off. Not by its own `cancel`: that drops the promise of the canceller, which rejects where the server is gone by
+ * now, and a rejection that nobody hears ends the process.
+ */
+function cancel(pending: Pending): void {
+  const { canceller } = pending;
+  pending.canceller = null;
+  canceller?.(pending).catch(() => undefined);
+}
+
 class PostgresJsLink implements Link {
   readonly #sql: PostgresJsInside;
   readonly #effects: Effects;
+  readonly #answerMs: number;
   readonly #turns = new Turns();
   #isClosed = false;
 
-  constructor(sql: PostgresJsInside, effects: Effects) {
+  constructor(sql: PostgresJsInside, effects: Effects, answerMs: number) {
     this.#sql = sql;
     this.#effects = effects;
+    this.#answerMs = answerMs;
   }
 
   readonly query: Query = (text, params = []) => this.#turns.run(() => this.#query(text, params));
@@ -77,9 +105,9 @@ class PostgresJsLink implements Link {
   transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
     return this.#turns.run(() => {
       this.#refuseIfClosed();
-      const transaction = new PostgresJsTransaction<Sql>(this.#effects);
+      const transaction = new PostgresJsTransaction<Sql>(this.#effects, this.#answerMs);
       const result = transaction.run(this.#sql, (tx) => work(queryOn(tx)));
-      return withinLimit(this.#effects, result, () => transaction.refuse());
+      return withinLimit(this.#effects, result, () => transaction.refuse(), this.#answerMs);
     });
   }
 
@@ -91,7 +119,7 @@ class PostgresJsLink implements Link {
   async #query(text: string, params: readonly SqlParam[]): Promise<readonly Row[]> {
     this.#refuseIfClosed();
     const pending = this.#sql.unsafe(text, params.map(encodeParam));
-    return withinLimit(this.#effects, pending.values(), () => void pending.cancel());
+    return withinLimit(this.#effects, pending.values(), () => cancel(pending), this.#answerMs);
   }
 
   #refuseIfClosed(): void {

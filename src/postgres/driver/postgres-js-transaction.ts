@@ -1,7 +1,8 @@
 import type { Effects } from '../../kernel/effects.ts';
-import { HoldfastError } from '../../kernel/error.ts';
+import { HoldfastError, isHoldfastError } from '../../kernel/error.ts';
 import { ConnectionLost } from './driver.ts';
 import { StatementActivity } from './statement-activity.ts';
+import { withinLimit } from './time-limit.ts';
 
 /** A statement of postgres.js: it is handed to `handler` when somebody first waits for it, which may be long after it was made. */
 interface Statement extends Promise<unknown> {
@@ -25,21 +26,34 @@ export interface PostgresJsBegin<Sql> {
  */
 export class PostgresJsTransaction<Sql extends Method> {
   readonly activity: StatementActivity;
+  readonly #effects: Effects;
+  readonly #answerMs: number;
+  /** Rejects when the server was silent for too long: postgres.js would wait for ever. */
+  readonly #silent = Promise.withResolvers<never>();
+  #timer: unknown;
   #isOpen = true;
   #isLost = false;
   #stage: 'opening' | 'running' | 'failed' | 'committing' = 'opening';
 
-  constructor(effects: Effects) {
+  /** `answerMs` is how long the server may take to begin, to commit and to roll back. */
+  constructor(effects: Effects, answerMs: number) {
     this.activity = new StatementActivity(effects);
+    this.#effects = effects;
+    this.#answerMs = answerMs;
+    this.#silent.promise.catch(() => undefined);
   }
 
   /** What `work` gives, committed. Rejects with what it or the commit threw, or with `ConnectionLost`. */
   async run<T>(sql: PostgresJsBegin<Sql>, work: (tx: Sql) => Promise<T>): Promise<T> {
     let thrown: unknown;
     try {
-      return await sql.begin((tx) =>
-        this.#unlessLost(async () => {
+      this.#expectAnswer();
+      const begun = sql.begin(async (tx) => {
+        // A connection that comes when nobody waits for it any more: begin rolls back, and has it for others.
+        if (this.#stage === 'opening' && !this.#isOpen) throw new Error('the transaction was given up');
+        return this.#unlessLost(async () => {
           this.#stage = 'running';
+          this.#effects.clearTimer(this.#timer);
           try {
             const result = await work(this.#guarded(tx));
             this.#stage = 'committing';
@@ -48,19 +62,39 @@ export class PostgresJsTransaction<Sql extends Method> {
             thrown = error;
             this.#stage = 'failed';
             throw error;
+          } finally {
+            this.#expectAnswer();
           }
-        }),
-      );
+        });
+      });
+      begun.catch(() => undefined);
+      return await Promise.race([begun, this.#silent.promise]);
     } catch (error) {
       // While the function runs, nothing but the loss of the connection ends it.
       this.#isLost ||= this.#stage === 'opening' || this.#stage === 'running';
       this.#isLost ||= this.#stage === 'committing' && isLoss(error);
       if (this.#isLost) throw new ConnectionLost('connection lost', { cause: error });
       // A connection lost in the rollback changes nothing: nothing was kept.
-      throw this.#stage === 'failed' && isLoss(error) ? thrown : error;
+      throw this.#stage === 'failed' && (isLoss(error) || isHoldfastError(error, 'DATABASE_TIMEOUT')) ? thrown : error;
     } finally {
       this.#isOpen = false;
+      this.#effects.clearTimer(this.#timer);
     }
+  }
+
+  /** What a statement of ours answers; where that takes too long the connection counts as lost. */
+  within<T>(answer: Promise<T>): Promise<T> {
+    return withinLimit(this.#effects, answer, () => this.#giveUp(), this.#answerMs);
+  }
+
+  #expectAnswer(): void {
+    this.#effects.clearTimer(this.#timer);
+    if (this.#isOpen && !this.#isLost) this.#timer = this.#effects.setTimer(() => this.#giveUp(), this.#answerMs);
+  }
+
+  #giveUp(): void {
+    if (this.#stage !== 'failed') this.#isLost = true;
+    this.#silent.reject(new HoldfastError('DATABASE_TIMEOUT', { timeoutMs: this.#answerMs }));
   }
 
   /** No more statements: what is still to come of the function is refused, and rolled back. */

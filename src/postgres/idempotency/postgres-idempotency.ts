@@ -3,6 +3,7 @@ import { OptionCheck } from '../../kernel/check-options.ts';
 import { systemEffects } from '../../system/effects.ts';
 import type { Driver } from '../driver/driver.ts';
 import { findDriver, type SqlPool, type TransactionOf } from '../driver/find-driver.ts';
+import { ANSWER_TIMEOUT_RULE } from '../driver/time-limit.ts';
 import { DEFAULT_SCHEMA, quotedSchema } from '../schema-name.ts';
 import { type SqlConnection, sqlRunner } from '../sql-runner.ts';
 import { commitAct, transactionAct } from './commit.ts';
@@ -17,6 +18,8 @@ export interface PostgresIdempotencyOptions<Pool, Tx = TransactionOf<Pool>> {
   readonly schema?: string | undefined;
   /** What `commit` hands over instead of the client's own transaction: `(tx) => drizzle(tx)`. */
   readonly wrap?: ((tx: TransactionOf<Pool>) => Tx) | undefined;
+  /** How long the database may take for one answer of a commit, in milliseconds. Default 10,000; of steps: `storeTimeoutMs`. */
+  readonly answerTimeoutMs?: number | undefined;
 }
 
 /**
@@ -28,12 +31,13 @@ export function postgresIdempotency<Pool extends SqlPool, Tx = TransactionOf<Poo
 ): AtomicIdempotencyStore<Tx> {
   const check = new OptionCheck('postgresIdempotency()');
   if (!check.object('options', options, 'pass { pool }')) check.done();
-  const { pool, schema = DEFAULT_SCHEMA, wrap } = options;
-  check.known(options, ['pool', 'schema', 'wrap']);
+  const { pool, schema = DEFAULT_SCHEMA, wrap, answerTimeoutMs } = options;
+  check.known(options, ['pool', 'schema', 'wrap', 'answerTimeoutMs']);
+  if (answerTimeoutMs !== undefined) check.number('answerTimeoutMs', answerTimeoutMs, ANSWER_TIMEOUT_RULE);
   if (wrap !== undefined && typeof wrap !== 'function') {
     check.refuse('wrap', wrap, 'pass a function of the transaction');
   }
-  const driver = findDriver(pool, systemEffects);
+  const driver = findDriver(pool, systemEffects, answerTimeoutMs);
   if (driver === undefined) check.refuse('pool', pool, 'pass a pg Pool, the sql of postgres.js, or a PGlite database');
   check.done();
   const statements = idempotencyStatements(quotedSchema('postgresIdempotency()', schema));

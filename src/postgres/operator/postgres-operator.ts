@@ -4,6 +4,8 @@ import type { BadId } from '../../operator/operator-outcomes.ts';
 import type { Operator } from '../../operator/operator.ts';
 import { checkVersion } from '../check-version.ts';
 import { quotedSchema } from '../schema-name.ts';
+import { boundedRunner } from '../bounded-runner.ts';
+import { ANSWER_TIMEOUT_RULE } from '../driver/time-limit.ts';
 import { type SqlConnection, sqlRunner, type SqlRunner } from '../sql-runner.ts';
 import { listAudit } from './audit-list.ts';
 import { listDeadLetters } from './dead-letter-list.ts';
@@ -21,7 +23,11 @@ export interface PostgresOperatorOptions {
   readonly pool: SqlConnection;
   /** Where our tables are. Default `holdfast`. */
   readonly schema?: string | undefined;
+  /** How long the database may take for one answer, in milliseconds, before that is `DATABASE_TIMEOUT`. Default 60,000. */
+  readonly answerTimeoutMs?: number | undefined;
 }
+
+const ANSWER_TIMEOUT_MS = 60_000;
 
 /**
  * The operator's functions on PostgreSQL. Every change is one statement, so a pool will do; nothing is kept open. The first call
@@ -29,10 +35,17 @@ export interface PostgresOperatorOptions {
  */
 export function postgresOperator(options: PostgresOperatorOptions): Operator {
   const check = new OptionCheck('postgresOperator()');
-  if (check.object('options', options, 'pass { pool }')) check.known(options, ['pool', 'schema']);
+  if (check.object('options', options, 'pass { pool }')) {
+    const { answerTimeoutMs } = options;
+    check.known(options, ['pool', 'schema', 'answerTimeoutMs']);
+    if (answerTimeoutMs !== undefined) check.number('answerTimeoutMs', answerTimeoutMs, ANSWER_TIMEOUT_RULE);
+  }
   check.done();
   const schema = quotedSchema('postgresOperator()', options.schema);
-  const sql = versionChecked(sqlRunner(options.pool), schema);
+  const sql = versionChecked(
+    boundedRunner(sqlRunner(options.pool), options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS),
+    schema,
+  );
   return {
     ...messageVerbs(sql, schema),
     ...handlerVerbs(sql, schema),
