@@ -1,7 +1,7 @@
 import { numberSetting } from './number-setting.ts';
 
 /** No port to listen on; the message says which, and why. */
-export class PortError extends Error {}
+class PortError extends Error {}
 
 const FIRST_PORT = 3_000;
 // Far enough for a machine full of dev servers, near enough to be found again.

@@ -63,7 +63,11 @@ export class RetryReader implements Consumption {
     try {
       const onBatch = (batch: readonly InboundMessage[]): Promise<void> => this.#hand(batch, ended.signal);
       const reading = await open({ ...request, onBatch, onLost: (error) => ended.abort(error) });
-      await this.#sleep(Infinity, ended.signal).finally(() => reading.stop());
+      try {
+        await this.#sleep(Infinity, ended.signal);
+      } finally {
+        await reading.stop();
+      }
     } finally {
       unlink();
     }

@@ -18,7 +18,10 @@ export function retryDelayOf(
 
 /** Refuses what is no list of delays. */
 export function checkRetryDelays(check: OptionCheck, delaysMs: unknown): void {
-  const isDelay = (one: unknown): boolean => Number.isInteger(one) && Number(one) >= 1 && Number(one) <= DAY_MS;
   if (!Array.isArray(delaysMs) || delaysMs.length > MOST_DELAYS || !delaysMs.every(isDelay))
     check.refuse('retryDelaysMs', delaysMs, 'write whole milliseconds up to a day, such as [250, 500, 1_000]');
+}
+
+function isDelay(one: unknown): boolean {
+  return Number.isInteger(one) && Number(one) >= 1 && Number(one) <= DAY_MS;
 }

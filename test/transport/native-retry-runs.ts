@@ -106,7 +106,7 @@ export async function endsDead(postgres: TestServer, { open }: NativeBroker): Pr
   await expect.poll(() => [...new Set(kept)].toSorted()).toEqual(['1 1 ', '3 0 true']);
   await consumption.stop();
   await expect.poll(() => cameBack(here)).toBeGreaterThanOrEqual(2);
-  expect(runs.toSorted()).toEqual([1, 1, 3]);
+  expect(runs.toSorted((a, b) => a - b)).toEqual([1, 1, 3]);
   const rows = `select concat_ws(' ', payload::json ->> 'n', state, cycle) from $.delivery d order by 1`;
   expect(await here.column(rows)).toEqual(['1 2 1', '2 0 0', '3 2 0']);
 }
