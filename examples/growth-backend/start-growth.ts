@@ -47,7 +47,7 @@ export interface Growth {
   readonly redis: Redis;
   /** All lines of JSON that its processes have written, in the order in which they came here. */
   readonly lines: () => readonly GrowthLine[];
-  query<Row extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  readonly query: <Row extends QueryResultRow>(text: string, values?: readonly unknown[]) => Promise<readonly Row[]>;
   /** Writes an event into the stream, as a service does that knows nothing of Holdfast; answers the entry's id. */
   emit(event: object): Promise<string>;
   pidOf(name: GrowthProcess): number | undefined;
