@@ -17,6 +17,7 @@ export async function findPostgres(given: string | undefined, dataDir: string): 
     await reachServers([{ server: 'PostgreSQL', variable: 'DATABASE_URL', reach: () => reachPostgres(given) }]);
     return { url: given, about: 'the one that DATABASE_URL names', stop: () => Promise.resolve() };
   }
-  const { url, major, stop } = await embeddedPostgres({ dataDir });
-  return { url, about: `PostgreSQL ${major} of our own, data in ${relative(process.cwd(), dataDir) || '.'}`, stop };
+  const own = await embeddedPostgres({ dataDir });
+  const about = `PostgreSQL ${own.major} of our own, data in ${relative(process.cwd(), dataDir) || '.'}`;
+  return { url: own.url, about, stop: () => own.stop() };
 }

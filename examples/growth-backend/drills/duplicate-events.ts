@@ -21,10 +21,11 @@ export const duplicateEvents: Drill = drill('duplicate-events', {
     copies.hit(await acknowledged(growth, entries));
     run.check('projections after the copies', first, await projectionsOf(growth, event.userId));
 
-    const [{ event_id: eventId = '' } = {}] = await growth.query<{ event_id: string }>(
+    const [row] = await growth.query<{ event_id: string }>(
       'select event_id from growth.grow_event where dedupe_key = $1',
       [event.dedupeKey],
     );
+    const eventId = row?.event_id ?? '';
     const again = run.inject('a projector that runs again for what it has handled');
     const rerun = await growth.operator.replay(eventId, BY, { handlers: [...PROJECTORS], rerun: true });
     if (rerun.kind !== 'replayed') throw new Error(`the projectors could not be run again: ${rerun.kind}`);
