@@ -34,36 +34,32 @@ const sleep = createSleep(systemEffects);
  * and hands on those of the others as if they were the work's, also where the commit was under way.
  */
 export async function inTransaction<T>(client: MongoClient, work: (session: ClientSession) => Promise<T>): Promise<T> {
-  const session = client.startSession();
   const beganMs = systemEffects.monoMs();
-  try {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await once(session, work);
-      } catch (error) {
-        if (!isRolledBack(error) || systemEffects.monoMs() - beganMs > PATIENCE_MS) throw error;
-        const longest = Math.min(FIRST_WAIT_MS * 2 ** tries, LONGEST_WAIT_MS);
-        // Two that met once would meet again.
-        await sleep(longest * systemEffects.random());
-      }
+  for (let tries = 1; ; tries++) {
+    try {
+      return await once(client, work);
+    } catch (error) {
+      if (!isRolledBack(error) || systemEffects.monoMs() - beganMs > PATIENCE_MS) throw error;
+      const longest = Math.min(FIRST_WAIT_MS * 2 ** tries, LONGEST_WAIT_MS);
+      // Two that met once would meet again.
+      await sleep(longest * systemEffects.random());
     }
-  } finally {
-    await goodbye(session.endSession());
   }
 }
 
-async function once<T>(session: ClientSession, work: (session: ClientSession) => Promise<T>): Promise<T> {
-  session.startTransaction(SAFELY);
-  let value: T;
+/** In a session of its own: one whose rollback is not answered cannot begin anything else. */
+async function once<T>(client: MongoClient, work: (session: ClientSession) => Promise<T>): Promise<T> {
+  const session = client.startSession();
   try {
-    value = await work(session);
-  } catch (error) {
-    if (session.inTransaction()) await goodbye(session.abortTransaction());
-    throw error;
+    session.startTransaction(SAFELY);
+    const value = await work(session);
+    if (!session.inTransaction()) throw new HoldfastError('TRANSACTION_ENDED', {});
+    await commit(session);
+    return value;
+  } finally {
+    // Rolls back what was not committed.
+    await goodbye(session.endSession());
   }
-  if (!session.inTransaction()) throw new HoldfastError('TRANSACTION_ENDED', {});
-  await commit(session);
-  return value;
 }
 
 /** A commit may be said again: the server knows whether it has done it. */
