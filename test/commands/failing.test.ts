@@ -27,7 +27,7 @@ async function twoModules(
 }
 
 describe('a command whose attempts are used up', () => {
-  test('is blocked, and later ones of its run wait until it is replayed and go on in order then [S0.7]', async ({
+  test('is blocked, and later ones of its run wait until it is replayed and go on in order then [S0.7] [X.4]', async ({
     postgres,
   }) => {
     const here = await commandService(postgres);
@@ -57,7 +57,7 @@ describe('a command whose attempts are used up', () => {
     );
   });
 
-  test('goes to the dead letters, and the others of its run go on; replayed from SQL it is done after all [S0.7] [S4.7]', async ({
+  test('goes to the dead letters, and the others of its run go on; replayed from SQL it is done after all [S0.7] [S4.4]', async ({
     postgres,
   }) => {
     const here = await commandService(postgres);
@@ -109,7 +109,7 @@ describe('a command that was not run at all', () => {
     expect(await here.story(id)).toBe('queued running:1 blocked:1!PAYLOAD_UNREADABLE');
   });
 
-  test('because it killed its processes ends as one that has failed for good [X.4]', async ({ postgres }) => {
+  test('because it killed its processes ends as one that has failed for good [S0.7]', async ({ postgres }) => {
     const here = await commandService(postgres);
     const run = moduleRun();
     here.commands.handle(run, async () => 'never');
@@ -179,7 +179,7 @@ describe('an operator', () => {
     expect(await here.column('select id from $.effect')).toEqual(['late']);
   });
 
-  test('who edits the payload of a command changes the key it hands on, and nothing else [S4.5]', async ({
+  test('who edits the payload of a command changes the key it hands on, and nothing else [S0.7]', async ({
     postgres,
   }) => {
     const here = await commandService(postgres);
