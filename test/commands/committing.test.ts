@@ -73,6 +73,7 @@ describe('ctx.commit', () => {
     const ended = await here.send(run, { ...plan, moduleId: 'document' });
     await here.start();
     expect(await here.commands.wait(bad)).toMatchObject({ kind: 'dlq', error: { code: 'COMMAND_ANSWER_INVALID' } });
+    expect(await here.commands.wait(ended)).toMatchObject({ kind: 'dlq' });
     expect(await here.story(ended)).toBe('queued running:1 dlq:1!TRANSACTION_ENDED');
   });
 });
