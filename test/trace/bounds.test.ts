@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { describe, expect } from 'vitest';
 import { postgresOperator } from '../../src/postgres/index.ts';
+import { HISTORY_SLOTS } from '../../src/postgres/schema/messages.ts';
 import { LOOK_UP_SETTINGS } from '../../src/postgres/schema/trace.ts';
 import {
   commandsStatement,
@@ -28,7 +29,7 @@ async function fill(client: Client, schema: string, rows: number): Promise<void>
   const envelope = `'order.placed', '{}', 'shop', 'shared', md5('m' || n - 1)::uuid::text`;
   await client.query(`insert into ${schema}.delivered (slot, id, handler, outcome, version, attempts, cycle, rerun, type, payload,
       source, correlation_id, causation_id)
-    select n % 16, md5('m' || n)::uuid, 1, 0, 0, 1, 0, 0, ${envelope} from generate_series(1, ${rows}) n`);
+    select n % ${HISTORY_SLOTS}, md5('m' || n)::uuid, 1, 0, 0, 1, 0, 0, ${envelope} from generate_series(1, ${rows}) n`);
   await client.query(`insert into ${schema}.trace_link (id, message)
     select i, md5('m' || n)::uuid from generate_series(1, ${rows}) n, lateral (values ('shared'), (md5('m' || n - 1)::uuid::text)) v (i)`);
   // A chain of its own: each is caused by the one before.
