@@ -46,7 +46,7 @@ export function factLine(about: Pick<FactLine, 'service' | 'kind' | 'isOk' | 'at
     id: newId(),
     userId: isId(userId) ? userId : undefined,
     // As the database counts: a sign that is two here is one there.
-    ids: [...new Set(ids.map((id) => [...id].slice(0, LINK_LENGTH).join('')))],
+    ids: [...new Set(ids.map((id) => Array.from(id).slice(0, LINK_LENGTH).join('')))],
     fields: others,
   };
 }
