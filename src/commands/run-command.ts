@@ -26,11 +26,13 @@ export function runCommands<Tx>(runner: CommandRunner<Tx>): Handle<unknown, Tx> 
     let committing: Promise<unknown> | undefined;
     const commit: CommandContext<Tx>['commit'] = <Answer>(effect: (tx: Tx) => Promise<Answer>) => {
       const committed = commitAnswer(runner, ctx, effect);
+      // Whether or not the handler waits for it: the end of the run does, and judges its failure.
+      if (!committing) committed.catch(() => undefined);
       committing ??= committed;
       return committed;
     };
     const answer = await runner.handle(payload, commandContext(ctx, started, commit));
-    // One that was not waited for decides all the same.
+    // One that was not waited for decides all the same, and so does one whose failure was hidden.
     if (committing) await committing;
     else await commitAnswer(runner, ctx, async () => answer);
   };

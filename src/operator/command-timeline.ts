@@ -18,7 +18,7 @@ function commandEntry(
   more: Readonly<Record<string, string>>,
 ): TraceEntry {
   const { id, service, name, target, module, idempotencyKey, correlation } = command;
-  const { at, to, attempt, error, actor } = event;
+  const { at, to, attempt, actor } = event;
   return {
     at: new Date(at),
     step: 'command',

@@ -11,9 +11,12 @@ function entry(said: Said): TraceEntry {
   return { ...nothing, actor: undefined, reason: undefined, ids: {}, ...said };
 }
 
+function place(step: TraceStep): number {
+  return TRACE_STEPS.indexOf(step);
+}
+
 /** In the order of time; of one moment, in the order in which such things happen. */
 export function inOrder(entries: readonly TraceEntry[]): readonly TraceEntry[] {
-  const place = (step: TraceStep): number => TRACE_STEPS.indexOf(step);
   return entries.toSorted((a, b) => a.at.getTime() - b.at.getTime() || place(a.step) - place(b.step));
 }
 

@@ -128,7 +128,7 @@ export function traceIdProblem(id: unknown): string | undefined {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** True for the id of a message, whatever its case. */
-export function isMessageId(id: string): boolean {
+function isMessageId(id: string): boolean {
   return UUID.test(id);
 }
 

@@ -130,6 +130,11 @@ describe('a run', () => {
     await here.start();
     expect(await here.commands.wait(commandId)).toMatchObject({ kind: 'done' });
     expect(calls).toEqual(['orders']);
+    const handlers = await here.operator.handlers();
+    expect(handlers.map(({ service, types }) => `${service}: ${types.join()}`)).toEqual([
+      'billing: command:module.run',
+      'orders: command:module.run',
+    ]);
     expect(await here.column('select count(*)::int from $.delivery')).toEqual([0]);
   });
 });

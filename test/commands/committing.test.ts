@@ -32,15 +32,22 @@ describe('ctx.commit', () => {
     );
   });
 
-  test('counts also when it is not waited for, and when the handler throws after it', async ({ postgres }) => {
+  test('counts also when it is not waited for, when the handler throws after it, and when its failure is hidden', async ({
+    postgres,
+  }) => {
     const here = await commandService(postgres);
     const run = moduleRun('dlq', 1);
     here.commands.handle(run, async ({ moduleId }, ctx) => {
       const committed = ctx.commit(async (tx) => {
         await tx.query(`insert into "${here.schema}".effect values ('x', 1)`);
+        if (moduleId === 'hidden') throw new Error('of the effect');
         return moduleId;
       });
       if (moduleId === 'plan') return 'this is not the answer';
+      if (moduleId === 'hidden') {
+        await committed.catch(() => undefined);
+        return 'nor is this';
+      }
       await committed;
       throw new Error('after the commit');
     });
@@ -49,6 +56,8 @@ describe('ctx.commit', () => {
     for (const [at, id] of ids.entries()) {
       expect(await here.commands.wait(id)).toMatchObject({ kind: 'done', answer: ['plan', 'document'][at] });
     }
+    const hidden = await here.send(run, { ...plan, moduleId: 'hidden' });
+    expect(await here.commands.wait(hidden)).toMatchObject({ kind: 'dlq', error: { message: 'of the effect' } });
     expect(await effects(here)).toEqual([1, 1]);
   });
 

@@ -1,9 +1,16 @@
 import { expect, onTestFinished } from 'vitest';
-import { command, durableCommands } from '../../src/commands/index.ts';
-import { serviceClient } from '../../src/http/index.ts';
-import { event, TerminalHandlerError } from '../../src/index.ts';
+import type { PoolClient } from 'pg';
+import { command, type DurableCommands, durableCommands } from '../../src/commands/index.ts';
+import { type ServiceClient, serviceClient } from '../../src/http/index.ts';
+import { event, type Holdfast, TerminalHandlerError } from '../../src/index.ts';
 import type { Operator, Trace, TraceEntry } from '../../src/operator/index.ts';
-import { type FactRecorder, factRecorder, postgresCommands, postgresOperator } from '../../src/postgres/index.ts';
+import {
+  type FactRecorder,
+  factRecorder,
+  postgresCommands,
+  postgresOperator,
+  type SqlTransaction,
+} from '../../src/postgres/index.ts';
 import { localBroker } from '../../src/testing/index.ts';
 import { transportOf } from '../../src/transport/index.ts';
 import { startService } from '../http/local-service.ts';
@@ -56,7 +63,6 @@ export async function stage(server: TestServer): Promise<Stage> {
   const growth = here.another({ service: 'growth' });
   const commands = durableCommands({ holdfast: growth, store: postgresCommands({ pool, schema }) });
   const client = serviceClient({ baseUrl: agent.url, policy: FAST, onAttempt: facts.call });
-  let modules = 0;
   const operator = postgresOperator({ pool, schema });
   const on: Stage = {
     ...here,
@@ -88,11 +94,24 @@ export async function stage(server: TestServer): Promise<Stage> {
       return answer;
     },
   };
+  addHandlers(on, { mail, growth, commands, client });
+  for (const of of [shop, mail, growth]) await here.start({ of, pollMs: 50, observers: [facts.relay] });
+  return on;
+}
+
+interface Parts {
+  readonly mail: Holdfast<PoolClient>;
+  readonly growth: Holdfast<PoolClient>;
+  readonly commands: DurableCommands<PoolClient, SqlTransaction>;
+  readonly client: ServiceClient;
+}
+
+function addHandlers(on: Stage, { mail, growth, commands, client }: Parts): void {
   mail.on(orderPlaced, 'letters', () => {
     if (on.isBroken) throw new TerminalHandlerError('no address');
   });
   commands.handle(runModule, async ({ runId }, ctx) => {
-    if (on.isBroken && (modules += 1) === 1) throw new Error('the agent sleeps');
+    if (on.isBroken && ctx.attempt === 1) throw new Error('the agent sleeps');
     const { idempotencyKey, correlation } = ctx;
     await client.request({ operation: 'agent.run', path: '/run', json: {}, idempotencyKey, logFields: correlation });
     return ctx.commit(async (tx) => {
@@ -105,8 +124,6 @@ export async function stage(server: TestServer): Promise<Stage> {
       if (on.isBroken) throw new TerminalHandlerError(`${name} is closed`);
     });
   }
-  for (const of of [shop, mail, growth]) await here.start({ of, pollMs: 50, observers: [facts.relay] });
-  return on;
 }
 
 /** A step in one line. */

@@ -11,6 +11,8 @@ import type { Command, Invocation } from '../command.ts';
 import { counted } from '../counted.ts';
 import { formatDuration } from '../duration.ts';
 import { openOperator } from '../open-operator.ts';
+import { paintFor } from '../paint.ts';
+import { terminalLine } from '../table.ts';
 
 /** Columns below which it is no table. */
 const TABLE_WIDTH = 140;
@@ -34,29 +36,37 @@ export const trace: Command = {
     const { options, output } = invocation;
     const answer = await (await openOperator(invocation)).trace(id, { limit: options.count('limit') });
     if (answer.kind === 'bad-id') throw new CliError(`${answer.problem}; ${JSON.stringify(id.slice(0, 40))} is not`);
-    if (answer.kind === 'not-found') throw new CliError(nothing(id));
-    if (answer.kind === 'ambiguous') throw new CliError(ambiguous(id, answer.candidates, answer.isCut));
+    if (answer.kind === 'not-found') return complain(invocation, nothing(id));
+    if (answer.kind === 'ambiguous') return complain(invocation, ambiguous(id, answer.candidates, answer.isCut));
     output.answer(answer, () => show(invocation, answer));
     return EXIT.ok;
   },
 };
 
-function nothing(id: string): string {
-  return [
-    `nothing is known by ${JSON.stringify(id)}. Looked for among ${TRACED_IDS.join(', ')}.`,
-    'Finished messages and recorded facts are kept as long as the history, start({ historyMs }), 7 days unless set; an idempotency',
-    'key as long as postgres({ dedupMs }), 7 days; finished commands 30 days; what is not finished, and the audit, for ever.',
-    'Requests and outgoing calls are known only where a factRecorder keeps them: docs/trace.md.',
-  ].join('\n');
+/** A problem that needs more than one line; for programs it is one. */
+function complain({ io, output }: Invocation, lines: readonly string[]): number {
+  const safe = lines.map(terminalLine);
+  if (output.isJson) throw new CliError(safe.join(' '));
+  io.err(`${paintFor(io).red('error')}: ${safe.join('\n')}\n`);
+  return EXIT.failed;
 }
 
-function ambiguous(id: string, candidates: readonly TraceCandidate[], isCut: boolean): string {
-  const lines = candidates.map((one) => `  ${one.id}  ${one.createdAt.toISOString()}  ${one.type}`);
+function nothing(id: string): readonly string[] {
+  return [
+    `nothing is known by ${JSON.stringify(id)}.`,
+    `Looked for among ${TRACED_IDS.join(', ')}.`,
+    'Finished messages and recorded facts are kept as long as the history, start({ historyMs }), 7 days unless set; idempotency keys',
+    'as long as postgres({ dedupMs }) says, 7 days; finished commands 30 days; what is not finished, and the audit, for ever.',
+    'Requests and outgoing calls are known only where a factRecorder keeps them.',
+  ];
+}
+
+function ambiguous(id: string, candidates: readonly TraceCandidate[], isCut: boolean): readonly string[] {
   return [
     `${id} is the beginning of ${isCut ? 'many ids, such as' : 'several ids'}:`,
-    ...lines,
+    ...candidates.map((one) => `  ${one.id}  ${one.createdAt.toISOString()}  ${one.type}`),
     'Write more of it.',
-  ].join('\n');
+  ];
 }
 
 function show(invocation: Invocation, { id, as, entries, isCut }: Trace): void {
@@ -108,12 +118,18 @@ function showTable({ output }: Invocation, entries: readonly TraceEntry[]): void
 
 /** On two lines: in a narrow table the ids, which people copy, and the errors would be what is cut. */
 function showLines({ output }: Invocation, entries: readonly TraceEntry[]): void {
-  for (const { entry, sinceMs } of linesOf(entries)) {
-    const since = sinceMs === undefined ? '' : sinceOf({ entry, sinceMs });
-    output.fields([[timeOf(entry), [entry.service, entry.step, entry.what].filter(Boolean).join('  ')]]);
-    const told = [outcomeOf(entry), idOf(entry)].filter((one) => one !== undefined && one !== '');
-    const detail = [since, ...told].filter(Boolean).join('  ');
-    if (detail !== '') output.fields([[' '.repeat(timeOf(entry).length), detail]]);
+  const { dim } = output.paint;
+  for (const line of linesOf(entries)) {
+    const { entry } = line;
+    const time = timeOf(entry);
+    const what = [entry.service, entry.step, entry.what].filter((part) => part !== undefined).join('  ');
+    output.line(`${dim(time)}  ${terminalLine(what)}`);
+    const told = [
+      dim(sinceOf(line) ?? ''),
+      painted(output, terminalLine(outcomeOf(entry)), entry),
+      dim(terminalLine(idOf(entry) ?? '')),
+    ];
+    output.line(`${' '.repeat(time.length)}  ${told.filter((part) => part !== dim('')).join('  ')}`);
   }
 }
 

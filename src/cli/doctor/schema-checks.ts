@@ -68,8 +68,8 @@ export const privileges: Check = async ({ database, sql }) => {
           else has_table_privilege(c.oid, p.need) end
       union all select p.proname::text, 'function', 'execute'
       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-      where n.nspname = $1::text and not has_function_privilege(p.oid, 'execute')
-      order by 1, 3`,
+      where n.nspname = $1::text and p.prorettype <> 'trigger'::regtype and not has_function_privilege(p.oid, 'execute')
+      order by 2 desc, 1, 3`,
     [database.schema],
   );
   const usage = await firstRow(

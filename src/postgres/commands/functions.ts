@@ -1,6 +1,7 @@
 import { COMMANDS_HANDLER } from '../../outbox/command-type.ts';
 import { IS_SAME_TRANSACTION } from '../driver/transaction-limits.ts';
 import { fanOut, FULL } from '../fan-out.ts';
+import { KEPT_PLAN } from '../schema/functions.ts';
 import { wakeChannel, wakeStatement } from '../relay/wake-statement.ts';
 
 /**
@@ -11,7 +12,7 @@ import { wakeChannel, wakeStatement } from '../relay/wake-statement.ts';
 export function putFunction(schema: string): string {
   const wake = wakeStatement(schema, wakeChannel(schema.slice(1, -1))).replace(/^select/, 'perform');
   return `create function ${schema}.command_put(input text, about text, to_state text,
-      out kind text, out command_id text, out known_state text, out is_new boolean) language plpgsql as $body$
+      out kind text, out command_id text, out known_state text, out is_new boolean) language plpgsql ${KEPT_PLAN} as $body$
     declare
       a record;
       c record;
@@ -74,10 +75,10 @@ export function startFunction(schema: string): string {
     name: 'ProcessLost',
     code: 'PROCESS_LOST',
     kind: 'lost',
-    message: 'the process that ran it died, was stopped or lost its lease',
+    message: 'the process that ran it died, was stopped, or lost its lease or its connection',
   };
   return `create function ${schema}.command_start(p_id uuid, p_service text, p_worker uuid, p_unit int, p_epoch bigint, p_seq bigint,
-      p_state smallint, p_version int, p_cycle int, out kind text, out started text) language plpgsql as $body$
+      p_state smallint, p_version int, p_cycle int, out kind text, out started text) language plpgsql ${KEPT_PLAN} as $body$
     declare
       d record;
       c ${schema}.command;
@@ -107,7 +108,7 @@ export function startFunction(schema: string): string {
  * else: in another order an operator and a run could wait for each other.
  */
 export function finishFunction(schema: string): string {
-  return `create function ${schema}.command_finish(p_id uuid, p_service text, p_answer jsonb) returns text language plpgsql as $body$
+  return `create function ${schema}.command_finish(p_id uuid, p_service text, p_answer jsonb) returns text language plpgsql ${KEPT_PLAN} as $body$
     begin
       if ${IS_SAME_TRANSACTION} is not true then return 'ended'; end if;
       perform from ${schema}.delivery d join ${schema}.handler h on h.id = d.handler

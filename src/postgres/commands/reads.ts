@@ -25,12 +25,13 @@ export function commandReads(
   const byId = `select ${COMMAND_JSON} ${from} where c.id = $1::text::uuid and c.service = $2::text`;
   const byKey = `select ${COMMAND_JSON} ${from} where c.idempotency_key = $1::text and c.service = $2::text`;
   const ofTarget = `select ${COMMAND_JSON} ${from} where c.target = $1::text and c.service = coalesce($2::text, c.service) order by c.created_at, c.id`;
-  // In the order of their times, as far as that of each command's own numbers allows: the clock of a server may be set back.
+  // In the order of their times, as far as that of each command's own numbers allows: the clock of a server may be set back. Commands of
+  // which all is known are passed by.
   const events = `select ${EVENT_JSON} from (
       select e.*, max(e.at) over (partition by e.command order by e.n) as shown_at
-      from ${schema}.command_event e
-      where e.command in (select c.id ${from} where c.target = $1::text and c.service = coalesce($2::text, c.service))
-        and e.n > coalesce((select (x ->> 1)::int from json_array_elements($3::text::json) x where (x ->> 0)::uuid = e.command), 0)) e
+      ${from} left join json_to_recordset($3::text::json) as k (id uuid, n int) on k.id = c.id
+      join ${schema}.command_event e on e.command = c.id and e.n > coalesce(k.n, 0)
+      where c.target = $1::text and c.service = coalesce($2::text, c.service) and c.n > coalesce(k.n, 0)) e
     join ${schema}.command c on c.id = e.command
     order by e.shown_at, e.command, e.n limit $4::text::int`;
   return {
@@ -40,8 +41,10 @@ export function commandReads(
       return row && readCommand(row);
     },
     ofTarget: async (service, target) => (await sql.query(ofTarget, [target, service ?? null])).map(readCommand),
-    events: async (service, target, after, limit) =>
-      (await sql.query(events, [target, service ?? null, JSON.stringify([...after]), limit])).map(readEvent),
+    events: async (service, target, after, limit) => {
+      const known = Array.from(after, ([id, n]) => ({ id, n }));
+      return (await sql.query(events, [target, service ?? null, JSON.stringify(known), limit])).map(readEvent);
+    },
   };
 }
 

@@ -2,6 +2,7 @@ import { checkChange } from '../../operator/check-request.ts';
 import type { Paused, Resumed, Retired } from '../../operator/operator-outcomes.ts';
 import type { AuditVerb, HandlerRecord } from '../../operator/operator-records.ts';
 import type { By, Operator } from '../../operator/operator.ts';
+import { COMMAND_PREFIX } from '../../outbox/command-type.ts';
 import type { SqlRunner } from '../sql-runner.ts';
 import { type Fields, readJson, readRecord } from './read-record.ts';
 import { resolveHandler } from './resolve-handlers.ts';
@@ -74,9 +75,14 @@ async function apply(
   return (await sql.query(text, [handler, actor, reason])).length > 0;
 }
 
+/** What a command is taken as begins with its service, which stands beside it anyway. */
+function shownType(type: string): string {
+  return `regexp_replace(${type}, '^!.*?/${COMMAND_PREFIX}', '${COMMAND_PREFIX}')`;
+}
+
 async function listHandlers(sql: SqlRunner, schema: string): Promise<readonly HandlerRecord[]> {
   const rows = await sql.query(`select json_build_object('service', h.service, 'handler', h.name,
-      'types', coalesce((select json_agg(s.type order by s.type) from ${schema}.subscription s where s.handler = h.id), '[]'),
+      'types', coalesce((select json_agg(${shownType('s.type')} order by s.type) from ${schema}.subscription s where s.handler = h.id), '[]'),
       'isPinned', h.is_pinned, 'isRepeatable', h.is_repeatable, 'pausedAt', h.paused_at, 'registeredAt', h.registered_at,
       'workers', coalesce((select json_agg(w.name order by w.name) from ${schema}.worker w
         where w.expires_at > clock_timestamp()

@@ -16,14 +16,16 @@ export const KEPT_PLAN_SETTINGS: Readonly<Record<string, string>> = {
   work_mem: "'64MB'",
 };
 
+/** The same as a function takes it. */
+export const KEPT_PLAN: string = Object.entries(KEPT_PLAN_SETTINGS)
+  .map(([name, value]) => `set ${name} = ${value}`)
+  .join(' ');
+
 /**
  * The statements that run once for every message or every read, as functions: their plans are kept by the session, whatever
  * client or pooler is in between. Planning was two thirds of what a single send cost the server.
  */
 export function hotFunctions(schema: string): readonly string[] {
-  const settings = Object.entries(KEPT_PLAN_SETTINGS)
-    .map(([name, value]) => `set ${name} = ${value}`)
-    .join(' ');
   return [
     appendFunction(schema, 'delivery_append', fanOut(schema, 'unit_count')),
     // Read out of its text once, for both inserts.
@@ -35,18 +37,18 @@ export function hotFunctions(schema: string): readonly string[] {
     ),
     `create function ${schema}.delivery_read(${texts(7)})
       returns table (kind int, unit int, seq bigint, id uuid, type text, key text, payload text, source text, created bigint,
-        traceparent text, rest text) language plpgsql stable ${settings} as $body$
+        traceparent text, rest text) language plpgsql stable ${KEPT_PLAN} as $body$
       #variable_conflict use_column
       begin
         return query ${readStatement(schema)};
       end $body$`,
     `create function ${schema}.delivery_load(${texts(1)})
-      returns table (unit int, poke bigint, key text, seq bigint, state smallint) language plpgsql stable ${settings} as $body$
+      returns table (unit int, poke bigint, key text, seq bigint, state smallint) language plpgsql stable ${KEPT_PLAN} as $body$
       #variable_conflict use_column
       begin
         return query ${loadStatement(schema)};
       end $body$`,
-    `create function ${schema}.delivery_finish(${texts(9)}, out seqs text, out tokens text) language plpgsql ${settings} as $body$
+    `create function ${schema}.delivery_finish(${texts(9)}, out seqs text, out tokens text) language plpgsql ${KEPT_PLAN} as $body$
       #variable_conflict use_column
       begin
         ${finishStatement(schema)} into seqs, tokens;

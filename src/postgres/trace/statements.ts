@@ -48,10 +48,13 @@ export function personCommandsStatement(schema: string): string {
     where c.correlation ->> 'userId' = $1::text order by c.created_at desc limit $2::text::int`;
 }
 
+/** Of each id `g`, the commands `c` that are found by it: at most $2. */
+function commandsOf(from: string): string {
+  return `select x.id from given g cross join lateral (select c.id from ${from} limit $2) x`;
+}
+
 /** The commands that go by one of the ids $1, at most $2. By their target, which many share, only if $3 says so. */
 export function commandsStatement(schema: string): string {
-  const by = (from: string): string =>
-    `select x.id from given g cross join lateral (select c.id from ${from} limit $2) x`;
   return `with recursive given as materialized (select w.id from unnest($1) as w (id)),
       -- The services, one step in the index of the keys for each.
       s as ((select c.service from ${schema}.command c order by c.service limit 1)
@@ -59,9 +62,9 @@ export function commandsStatement(schema: string): string {
           from s where s.service is not null),
       found as materialized (
         select n.id::uuid as id from given n where n.id ~ '${UUID_PATTERN}'
-        union all ${by(`s cross join lateral (select c.id from ${schema}.command c
+        union all ${commandsOf(`s cross join lateral (select c.id from ${schema}.command c
           where c.service = s.service and c.idempotency_key = g.id offset 0) c`)}
-        union all ${by(`${schema}.command c where $3 and c.target = g.id`)})
+        union all ${commandsOf(`${schema}.command c where $3 and c.target = g.id`)})
     select ${commandJson(schema, 'c')} from (select distinct f.id from found f limit $2) f
       cross join lateral (select * from ${schema}.command c where c.id = f.id offset 0) c`;
 }
