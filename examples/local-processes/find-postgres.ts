@@ -17,6 +17,7 @@ export async function findPostgres(given: string | undefined, dataDir: string): 
     await reachServers([{ server: 'PostgreSQL', variable: 'DATABASE_URL', reach: () => reachPostgres(given) }]);
     return { url: given, about: 'the one that DATABASE_URL names', stop: () => Promise.resolve() };
   }
-  const { url, major, stop } = await embeddedPostgres({ dataDir });
-  return { url, about: `PostgreSQL ${major} of our own, data in ${relative(process.cwd(), dataDir) || '.'}`, stop };
+  const server = await embeddedPostgres({ dataDir });
+  const about = `PostgreSQL ${server.major} of our own, data in ${relative(process.cwd(), dataDir) || '.'}`;
+  return { url: server.url, about, stop: () => server.stop() };
 }

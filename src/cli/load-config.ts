@@ -50,7 +50,7 @@ export async function loadDrills(cwd: string, given: string | undefined): Promis
     if (names.has(one.name)) throw new CliError(`${name} exports two drills of the name ${one.name}; rename one`);
     names.add(one.name);
   }
-  return drills as readonly Drill[];
+  return drills;
 }
 
 interface LoadedModule {

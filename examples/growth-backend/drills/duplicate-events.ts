@@ -21,10 +21,11 @@ export const duplicateEvents: Drill = drill('duplicate-events', {
     copies.hit(await acknowledged(growth, entries));
     run.check('projections after the copies', first, await projectionsOf(growth, event.userId));
 
-    const [{ event_id: eventId = '' } = {}] = await growth.query<{ event_id: string }>(
+    const [recorded] = await growth.query<{ event_id: string }>(
       'select event_id from growth.grow_event where dedupe_key = $1',
       [event.dedupeKey],
     );
+    const eventId = recorded?.event_id ?? '';
     const again = run.inject('a projector that runs again for what it has handled');
     const rerun = await growth.operator.replay(eventId, BY, { handlers: [...PROJECTORS], rerun: true });
     if (rerun.kind !== 'replayed') throw new Error(`the projectors could not be run again: ${rerun.kind}`);
@@ -52,8 +53,8 @@ function isAfter(one: string, other: string): boolean {
   return aMs > bMs || (aMs === bMs && aSeq > bSeq);
 }
 
-async function reran({ query }: DrilledGrowth, eventId: string): Promise<readonly string[]> {
-  const rows = await query<{ projector: string }>(
+async function reran(growth: DrilledGrowth, eventId: string): Promise<readonly string[]> {
+  const rows = await growth.query<{ projector: string }>(
     `select projector from holdfast.run_log where event_id = $1 and rerun > 0 and status = 'delivered' order by projector collate "C"`,
     [eventId],
   );
