@@ -27,7 +27,7 @@ async function twoModules(
 }
 
 describe('a command whose attempts are used up', () => {
-  test('is blocked, and later ones of its run wait until it is replayed and go on in order then [S0.7]', async ({
+  test('is blocked, and later ones of its run wait until it is replayed and go on in order then [S0.7] [X.4]', async ({
     postgres,
   }) => {
     const here = await commandService(postgres);
@@ -57,7 +57,7 @@ describe('a command whose attempts are used up', () => {
     );
   });
 
-  test('goes to the dead letters, and the others of its run go on; replayed from SQL it is done after all [S0.7] [S4.7]', async ({
+  test('goes to the dead letters, and the others of its run go on; replayed from SQL it is done after all [S0.7] [S4.4]', async ({
     postgres,
   }) => {
     const here = await commandService(postgres);
@@ -109,7 +109,7 @@ describe('a command that was not run at all', () => {
     expect(await here.story(id)).toBe('queued running:1 blocked:1!PAYLOAD_UNREADABLE');
   });
 
-  test('because it killed its processes ends as one that has failed for good [X.4]', async ({ postgres }) => {
+  test('because it killed its processes ends as one that has failed for good [S0.7]', async ({ postgres }) => {
     const here = await commandService(postgres);
     const run = moduleRun();
     here.commands.handle(run, async () => 'never');
@@ -151,7 +151,7 @@ describe('an operator', () => {
     outage.isBroken = false;
     expect(await here.operator.replay(first, by, { handlers: ['commands'] })).toEqual({ kind: 'replayed', count: 1 });
     expect(await here.commands.wait(first)).toMatchObject({ kind: 'done', command: { replays: 1 } });
-    expect(await here.story(first)).toMatch(/ blocked:2!\S.* closed:2!\S.* reopened:2!\S.* queued running:1 done:1$/);
+    expect(await here.story(first)).toMatch(/ blocked:2!\S.* closed:2!\S.* reopened!\S.* queued running:1 done:1$/);
     expect(await here.column(`select actor from $.command_event where kind <> 'moved'`)).toEqual(['ada', 'ada']);
   });
 
@@ -172,9 +172,14 @@ describe('an operator', () => {
     await expect.poll(() => here.events.some(({ kind }) => kind === 'run-refused')).toBe(true);
     expect(await here.commands.wait(id)).toMatchObject({ kind: 'closed' });
     expect(await here.column('select id from $.effect')).toEqual([]);
+    // Open again it is in its next cycle, as its delivery is.
+    await here.operator.replay(id, by, { handlers: ['commands'] });
+    expect(await here.commands.wait(id)).toMatchObject({ kind: 'done', command: { replays: 1, attempts: 1 } });
+    expect(await here.column('select cycle from $.delivered where outcome = 0')).toEqual([1]);
+    expect(await here.column('select id from $.effect')).toEqual(['late']);
   });
 
-  test('who edits the payload of a command changes the key it hands on, and nothing else [S4.5]', async ({
+  test('who edits the payload of a command changes the key it hands on, and nothing else [S0.7]', async ({
     postgres,
   }) => {
     const here = await commandService(postgres);
