@@ -17,7 +17,7 @@ needs('postgres', 'kafkaJars')(
     await kafka.start();
     await kafka.createTopics('storm', 'storm.dlq');
     const broker = { kind: 'kafka', port: proxy.port } as const;
-    const about = { postgres, broker, messages: amount(2_000, 10_000), members: 3, hardTroubles: 2 };
+    const about = { postgres, broker, messages: amount(2_000, 10_000), members: 3, hardTroubles: amount(1, 2) };
     const ledger = await storm({ ...about, server: { ...kafka, proxy } });
     console.log(`ledger of Kafka: ${JSON.stringify(ledger)}`);
     for (const [what, count] of Object.entries(ledger)) expect(count, what).toBeGreaterThan(0);

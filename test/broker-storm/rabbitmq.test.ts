@@ -14,7 +14,7 @@ needs('postgres', 'rabbitmqServer')(
     await rabbit.start();
     const proxy = await brokerProxy(Number(new URL(rabbit.url).port));
     const broker = { kind: 'rabbitmq', port: proxy.port } as const;
-    const about = { postgres, broker, messages: amount(2_000, 10_000), members: 3, hardTroubles: 2 };
+    const about = { postgres, broker, messages: amount(2_000, 10_000), members: 3, hardTroubles: amount(1, 2) };
     const ledger = await storm({ ...about, server: { ...rabbit, proxy } });
     console.log(`ledger of RabbitMQ: ${JSON.stringify(ledger)}`);
     for (const [what, count] of Object.entries(ledger)) expect(count, what).toBeGreaterThan(0);

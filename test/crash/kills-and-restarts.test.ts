@@ -7,10 +7,10 @@ test(
   'kills, pauses and restarts of the database lose no message, repeat no effect and keep the order of each key [X.2] [X.3] [S4.7]',
   { timeout: 600_000 },
   async () => {
-    const kills = amount(12, 36);
+    const kills = amount(9, 36);
     const report = await storm({
       from: 'machine',
-      messages: amount(6_000, 20_000),
+      messages: amount(4_000, 20_000),
       keys: 500,
       kills,
       pauseEvery: 6,

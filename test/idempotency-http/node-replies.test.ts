@@ -152,7 +152,8 @@ test('HTTP/2 is answered, and answered again [X.15]', async () => {
   expect(warnings).toEqual([]);
 });
 
-test.each([
+// Both wait for half a minute of silence.
+test.concurrent.each([
   ['pipe', (source: Readable, response: Response): unknown => source.pipe(response)],
   ['pipeline', (source: Readable, response: Response): unknown => pipeline(source, response, () => undefined)],
 ])(

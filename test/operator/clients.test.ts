@@ -2,6 +2,7 @@ import { PGlite } from '@electric-sql/pglite';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import postgresJs from 'postgres';
 import { expect, onTestFinished, test as plainTest } from 'vitest';
+import { factRecorder, type SqlPool } from '../../src/postgres/index.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
 import { postgresOperator } from '../../src/postgres/operator/postgres-operator.ts';
 import type { SqlConnection } from '../../src/postgres/sql-runner.ts';
@@ -24,6 +25,13 @@ async function expectAllVerbs(pool: SqlConnection, schema: string, dead: readonl
     deliveries: [{ reason: { kind: 'failed', failedAt: expect.any(Date) } }],
   });
   expect(await operator.forecast(first)).toMatchObject({ kind: 'forecast', at: expect.any(Date) });
+  expect(await operator.trace(`${first}:1`)).toMatchObject({
+    kind: 'trace',
+    as: ['dead letter'],
+    at: expect.any(Date),
+    entries: expect.arrayContaining([expect.objectContaining({ step: 'dead', at: expect.any(Date) })]),
+  });
+  expect(await operator.trace('"é\\')).toEqual({ kind: 'not-found' });
   expect(await operator.replay(first, ANN, { handlers: ['welcome'], generation: 2 ** 40 })).toEqual({
     kind: 'replayed',
     count: 1,
@@ -40,6 +48,18 @@ async function expectAllVerbs(pool: SqlConnection, schema: string, dead: readonl
   expect((await operator.heldKeys()).items).toMatchObject([{ key: 'k', behind: 1 }]);
 }
 
+/** What a recorder writes through this client is found. */
+async function expectFacts(pool: SqlPool & SqlConnection, schema: string): Promise<void> {
+  const facts = factRecorder({ service: 'mail', pool, schema });
+  facts.call({ operation: 'smtp "é\\', requestId: 'req {"é\\,}', latencyMs: 3, httpStatus: 200, attempt: 1 });
+  await facts.stop();
+  expect(facts.counts()).toEqual({ kept: 1, lost: 0, waiting: 0 });
+  expect(await postgresOperator({ pool, schema }).trace('req {"é\\,}')).toMatchObject({
+    kind: 'trace',
+    entries: [{ step: 'call', service: 'mail', what: 'smtp "é\\', outcome: 'ok', durationMs: 3, attempt: 1 }],
+  });
+}
+
 async function threeDead(database: OperatorDatabase): Promise<string[]> {
   await database.handler(1, 'mail', 'welcome');
   return [await database.dead({ key: 'k' }), await database.dead({ key: 'k' }), await database.dead()];
@@ -50,6 +70,7 @@ test('the operator works through postgres.js, also one that fetches no types [X.
   const sql = postgresJs(postgres.url, { fetch_types: false, max: 2, onnotice: () => {} });
   onTestFinished(() => sql.end());
   await expectAllVerbs(sql, database.schema, await threeDead(database));
+  await expectFacts(sql, database.schema);
 });
 
 test('the operator works through Drizzle, and through one pg connection with another time zone [X.14]', async ({
@@ -78,4 +99,5 @@ plainTest('the operator works on PGlite [X.14] [X.1]', async () => {
     'holdfast',
     rows.map(({ id }) => id),
   );
+  await expectFacts(db, 'holdfast');
 });

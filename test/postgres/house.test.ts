@@ -1,6 +1,7 @@
 import type { Client, Pool, PoolClient } from 'pg';
 import { describe, expect, onTestFinished } from 'vitest';
 import { postgres } from '../../src/postgres/index.ts';
+import { HISTORY_SLOTS } from '../../src/postgres/schema/messages.ts';
 import type { Delivery, RelayStore } from '../../src/relay/relay-store.ts';
 import type { NewMessage } from '../../src/index.ts';
 import { needs, type TestServer } from '../support/needs.ts';
@@ -66,7 +67,7 @@ describe('the ring of finished deliveries', () => {
       await on.pool.query(`update ${on.schema}.meta set slot_since = now() - interval '1 day'`);
       await worker.session.tidy({ historyMs: DAY_MS, maxPending: undefined });
     };
-    for (let turns = 0; turns < 15; turns += 1) await turn();
+    for (let turns = 0; turns < HISTORY_SLOTS - 1; turns += 1) await turn();
     expect(await kept()).toBe(1);
     await turn();
     expect(await kept()).toBe(0);

@@ -6,6 +6,8 @@ export interface StatementFaults {
   readonly random: SeededRandom;
   /** Part of the statements that go wrong now, from 0 to 1. */
   readonly rate: () => number;
+  /** Is told of each that goes wrong. */
+  readonly onFault: () => void;
   /** Cuts a connection of this worker at the server. */
   readonly cut: () => void;
 }
@@ -33,8 +35,9 @@ function faulty(query: Query, faults: StatementFaults): Query {
 }
 
 async function around<T>(faults: StatementFaults, work: () => Promise<T>): Promise<T> {
-  const { random, rate, cut } = faults;
+  const { random, rate, onFault, cut } = faults;
   const kind = random.chance(rate()) ? random.pick(['before', 'after', 'cut']) : 'none';
+  if (kind !== 'none') onFault();
   if (kind === 'before') throw lost();
   if (kind === 'cut') cut();
   const answer = await work();

@@ -5,7 +5,7 @@ import { wakeChannel } from '../../src/postgres/relay/wake-statement.ts';
 import type { SqlTransaction } from '../../src/postgres/sql-runner.ts';
 import { systemEffects } from '../../src/system/effects.ts';
 import { uuidV7 } from '../../src/kernel/uuid-v7.ts';
-import { faultyDriver } from './faulty-driver.ts';
+import { faultyDriver, type StatementFaults } from './faulty-driver.ts';
 import { HANDLER_NAMES, REPEATABLE, TYPES } from './handlers.ts';
 import type { EndStore } from './invariants.ts';
 import { SeededRandom } from './seeded-random.ts';
@@ -42,7 +42,7 @@ export class PgDesk {
   }
 
   /** A worker's connections, with faults between its statements; `cut` ends them at the server as a kill would. */
-  async openSession(random: SeededRandom, rate: () => number): Promise<CutSession<SqlTransaction>> {
+  async openSession(faults: Omit<StatementFaults, 'cut'>): Promise<CutSession<SqlTransaction>> {
     const number = ++this.#sessions;
     const name = `${this.schema}_${number}`;
     const pool = new Pool({ connectionString: this.#url, max: 2, application_name: name });
@@ -56,7 +56,7 @@ export class PgDesk {
     const session = await openSession<SqlTransaction>({
       schema: this.schema,
       channel: wakeChannel(this.schema),
-      driver: faultyDriver(driver, { random, rate, cut: () => terminate('1') }),
+      driver: faultyDriver(driver, { ...faults, cut: () => terminate('1') }),
       listenDriver: driver,
       wrap: (native) => native as SqlTransaction,
       effects: systemEffects,
@@ -74,7 +74,7 @@ export class PgDesk {
 
   /** Handlers are known before the first message, as after the first deployment. */
   async deploy(): Promise<void> {
-    const session = await this.openSession(new SeededRandom(1), () => 0);
+    const session = await this.openSession({ random: new SeededRandom(1), rate: () => 0, onFault: () => undefined });
     const handlers = HANDLER_NAMES.map((name) => ({
       name,
       types: TYPES[name],

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { describe, expect } from 'vitest';
 import { postgresOperator } from '../../src/postgres/index.ts';
+import { HISTORY_SLOTS } from '../../src/postgres/schema/messages.ts';
 import { LOOK_UP_SETTINGS } from '../../src/postgres/schema/trace.ts';
 import {
   commandsStatement,
@@ -28,9 +29,16 @@ async function fill(client: Client, schema: string, rows: number): Promise<void>
   const envelope = `'order.placed', '{}', 'shop', 'shared', md5('m' || n - 1)::uuid::text`;
   await client.query(`insert into ${schema}.delivered (slot, id, handler, outcome, version, attempts, cycle, rerun, type, payload,
       source, correlation_id, causation_id)
-    select n % 16, md5('m' || n)::uuid, 1, 0, 0, 1, 0, 0, ${envelope} from generate_series(1, ${rows}) n`);
+    select n % ${HISTORY_SLOTS}, md5('m' || n)::uuid, 1, 0, 0, 1, 0, 0, ${envelope} from generate_series(1, ${rows}) n`);
   await client.query(`insert into ${schema}.trace_link (id, message)
     select i, md5('m' || n)::uuid from generate_series(1, ${rows}) n, lateral (values ('shared'), (md5('m' || n - 1)::uuid::text)) v (i)`);
+  // A chain of its own: each is caused by the one before.
+  await client.query(`insert into ${schema}.delivered (slot, id, handler, outcome, version, attempts, cycle, rerun, type, payload,
+      source, causation_id)
+    select 0, md5('c' || n)::uuid, 1, 0, 0, 1, 0, 0, 'order.placed', '{}', 'shop', md5('c' || n - 1)::uuid::text
+    from generate_series(1, 30) n`);
+  await client.query(`insert into ${schema}.trace_link (id, message)
+    select md5('c' || n - 1)::uuid::text, md5('c' || n)::uuid from generate_series(1, 30) n`);
   await client.query(`insert into ${schema}.fact (id, at, service, kind, user_id, ids, fields)
     select md5('f' || n)::uuid, now(), 'shop', 'request', 'user', array['shared'], '{"correlationId": "shared"}'
     from generate_series(1, ${rows}) n`);
@@ -132,10 +140,18 @@ describe('what a trace reads', () => {
       expect(answer.entries.length).toBe(limit ?? 500);
       expect(answer.isCut).toBe(true);
     }
-    const { rows } = await client.query(`select md5('m0')::uuid::text as id`);
-    // A chain of five thousand causes: followed for so many steps only.
-    const chain = await operator.trace(String(rows[0]?.['id']), { limit: 5_000 });
-    expect(chain).toMatchObject({ kind: 'trace', isCut: true });
+    const stepsOf = async (id: string, limit?: number): Promise<number> => {
+      const answer = await operator.trace(id, { limit });
+      if (answer.kind !== 'trace' || !answer.isCut) throw new Error(JSON.stringify(answer));
+      return answer.entries.length;
+    };
+    const { rows } = await client.query(`select md5('m0')::uuid::text as m, md5('c0')::uuid::text as c`);
+    const { m, c } = rows[0] as Record<'m' | 'c', string>;
+    expect(await stepsOf(m, 3)).toBe(3);
+    // A chain of thirty causes, two entries each: followed for so many steps only.
+    const steps = await stepsOf(c, 5_000);
+    expect(steps).toBeGreaterThan(10);
+    expect(steps).toBeLessThan(60);
   });
 
   test('the beginning of several ids is told as that, with what they are [X.7]', async ({ postgres: server }) => {

@@ -209,6 +209,7 @@ test('a message can be sent to its broker once more by an operator, under the sa
   await here.start({ of: orders });
   const { id } = await here.inTransaction((tx) => orders.send(tx, placed, { order: 'a', n: 1 }));
   await expect.poll(() => calls).toBe(1);
+  await expect.poll(() => here.column('select count(*)::int from $.delivery')).toEqual([0]);
   const operator = postgresOperator({ pool: here.pool, schema: here.schema });
   const answer = await operator.replay(id, { actor: 'ann' }, { handlers: ['to-local'], rerun: true });
   expect(answer).toMatchObject({ kind: 'replayed' });

@@ -1,8 +1,11 @@
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort, freshFolder, isListening, startPrivate, type RunningServer } from '../support/private-server.ts';
 import { localRabbitmq, planRabbitmq, probeRabbitmq, type RabbitmqUser } from '../support/rabbitmq-server.ts';
+
+const REGISTERED_WITHIN_MS = 60_000;
 
 /** A RabbitMQ of a test file, which it may kill, hang and start again. */
 export interface PrivateRabbitmq {
@@ -10,7 +13,9 @@ export interface PrivateRabbitmq {
   urlOf(user: string): string;
   /** Starts it, also again: on the same port and with what it had written. */
   start(): Promise<void>;
-  /** Ends it at once, as a crash does. */
+  /** Waits until all its queues are registered on the disk, which takes seconds. */
+  registered(): Promise<void>;
+  /** Ends it at once, as a crash does, once its queues are registered. */
   kill(): Promise<void>;
   /** It accepts connections and answers nothing, until it goes on. */
   hang(): void;
@@ -39,6 +44,8 @@ export async function privateRabbitmq(
     await running?.stop();
     running = undefined;
   };
+  const node = `t${ports.port}@localhost`;
+  const registered = (): Promise<void> => allRegistered(join(data, 'mnesia', node, 'quorum', node));
   return {
     url,
     urlOf: (user) => url.replace('guest:guest', `${user}:${user}`),
@@ -54,7 +61,9 @@ export async function privateRabbitmq(
       });
       pid = Number(readFileSync(join(folder, 'pid'), 'utf8'));
     },
+    registered,
     kill: async () => {
+      await registered();
       signal('SIGKILL');
       await ended();
     },
@@ -68,6 +77,23 @@ export async function privateRabbitmq(
       rmSync(data, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * Waits until the register of quorum queues names each that has a folder. RabbitMQ 3.10 writes the register up to three seconds after a
+ * queue was declared. One that is not in it when the server is killed comes back empty, without its folder, and never gets a leader.
+ */
+async function allRegistered(quorum: string): Promise<void> {
+  const deadline = performance.now() + REGISTERED_WITHIN_MS;
+  for (;;) {
+    const folders = readdirSync(quorum, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    const register = readFileSync(join(quorum, 'names.dets'), 'latin1');
+    const missing = folders.filter(({ name }) => !register.includes(name));
+    if (missing.length === 0) return;
+    if (performance.now() > deadline)
+      throw new Error(`RabbitMQ did not register ${missing.map(({ name }) => name).join(', ')}`);
+    await sleep(20);
+  }
 }
 
 function startMapper(port: number): Promise<RunningServer> {

@@ -118,7 +118,10 @@ describe('a RabbitMQ', () => {
         for (let n = from; n < to; n++) await orders.send(tx, placed, { order: `k${n % 7}`, n });
       });
     };
-    await send(0, 500);
+    await send(0, 1);
+    await expect.poll(() => here.column('select count(*)::int from $.effect')).toEqual([1]);
+    await broker.registered();
+    await send(1, 500);
     await expect.poll(() => here.column('select count(*)::int > 20 from $.effect')).toEqual([true]);
     const sending = send(500, 1_000);
     await broker.kill();

@@ -60,7 +60,7 @@ test(
     const options = { url, schema, store: 'postgres', kills: 8, throws: 20 } as const;
     const servers = await Promise.all([1, 2].map(() => JobServerProcess.start(options)));
     const sender = new JobSender(servers.map((server) => server.url));
-    const all = amount(600, 1_000);
+    const all = amount(300, 1_000);
     await sendAll(sender, jobs(all));
     expect(await count()).toEqual({ lines: all, effects: all });
     expectTrouble(servers, sender.seen);
@@ -77,7 +77,7 @@ test(
     const servers = await Promise.all([1, 2].map(() => JobServerProcess.start(options)));
     const sender = new JobSender(servers.map((server) => server.url));
     const troubles: Promise<unknown>[] = [];
-    const fifth = amount(300, 1_000);
+    const fifth = amount(150, 1_000);
     await sendAll(sender, jobs(5 * fifth), (done) => {
       if (done === fifth) troubles.push(redis.kill());
       if (done === 2 * fifth) troubles.push(Promise.all(troubles).then(() => redis.start()));

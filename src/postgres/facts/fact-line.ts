@@ -23,6 +23,8 @@ export interface FactLine {
 
 /** Text of a field beyond this is left out. */
 const LONGEST_TEXT = 500;
+/** Beyond so much text in all, only ids are kept: ten thousand facts may wait. */
+const MOST_TEXT = 4_000;
 const MOST_FIELDS = 40;
 /** Some of their names only sound like secrets, and so do parts of what they hold: `order-7:token:v1`. */
 const IDS: ReadonlySet<string> = new Set([...ID_FIELDS, 'userId', 'key']);
@@ -30,9 +32,12 @@ const IDS: ReadonlySet<string> = new Set([...ID_FIELDS, 'userId', 'key']);
 /** What may be kept of the fields: plain values, shortened, with what looks like a secret hidden. Never throws. */
 export function factLine(about: Pick<FactLine, 'service' | 'kind' | 'isOk' | 'atMs'>, given: LogFields): FactLine {
   const fields: Record<string, string | number | boolean> = {};
+  let length = 0;
   for (const [name, value] of Object.entries(given).slice(0, MOST_FIELDS)) {
     const kept = keptValue(name, value);
-    if (kept !== undefined) fields[keptText(name)] = kept;
+    if (kept === undefined || (length > MOST_TEXT && !IDS.has(name))) continue;
+    fields[keptText(name)] = kept;
+    length += name.length + String(kept).length;
   }
   const { userId, ...others } = fields;
   const ids = ID_FIELDS.map((name) => others[name]).filter(isId);
@@ -40,7 +45,8 @@ export function factLine(about: Pick<FactLine, 'service' | 'kind' | 'isOk' | 'at
     ...about,
     id: newId(),
     userId: isId(userId) ? userId : undefined,
-    ids: [...new Set(ids.map((id) => id.slice(0, LINK_LENGTH)))],
+    // As the database counts: a sign that is two here is one there.
+    ids: [...new Set(ids.map((id) => Array.from(id).slice(0, LINK_LENGTH).join('')))],
     fields: others,
   };
 }

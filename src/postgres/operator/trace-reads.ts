@@ -33,8 +33,8 @@ import { type Fields, readJson, readRecord } from './read-record.ts';
 const MAX_HOPS = 8;
 /** How many ids are asked for at once. */
 const MAX_ASKED = 2_000;
-/** How many of the latest actions of one person are followed. */
-const ACTIONS_OF_A_PERSON = 20;
+/** How many of the latest facts and commands of one person are followed. */
+const LATEST_OF_A_PERSON = 100;
 const MAX_CANDIDATES = 10;
 
 /** The timeline of whatever goes by this id. */
@@ -216,7 +216,7 @@ class Search {
 
   /** The latest first. Asked for at the beginning only: nothing is joined through a person. */
   async #latestOf<Row>(person: string, statement: string): Promise<readonly Row[]> {
-    const most = Math.min(this.#limit, ACTIONS_OF_A_PERSON);
+    const most = Math.min(this.#limit, LATEST_OF_A_PERSON);
     const rows = await this.#sql.query(statement, [person, most + 1]);
     if (rows.length > most) this.#isCut = true;
     return rows.slice(0, most).map((row) => readJson(row, 'found') as Row);

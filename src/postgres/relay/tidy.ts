@@ -85,7 +85,7 @@ async function inBatches(link: Link, statement: string, params: readonly SqlPara
 }
 
 /**
- * Moves on to the next slot of the history when the present one is a fifteenth of the history old, and empties that first: so a
+ * Moves on to the next slot of the history when the present one is a seventh of the history old, and empties that first: so a
  * finished delivery is kept for at least the history. A long reader of the slot holds it up for 100 ms, then the ring stays
  * where it is until the next round: who settles waits for nobody.
  */

@@ -10,7 +10,7 @@ export function enginePrivates(schema: string): readonly string[] {
     `create table ${schema}.meta (
       one boolean primary key default true check (one),
       units smallint not null default 32 check (units between 2 and 1024),
-      slot smallint not null default 0 check (slot between 0 and 15),
+      slot smallint not null default 0 check (slot between 0 and 7),
       slot_since timestamptz not null default now(),
       is_paused boolean not null default false,
       is_full boolean not null default false)`,

@@ -23,7 +23,7 @@ const ENVELOPE = `
     created_at timestamptz not null default now()`;
 
 /** How many slots the ring of finished deliveries has. */
-export const HISTORY_SLOTS = 16;
+export const HISTORY_SLOTS = 8;
 
 /** How far two places in line are apart: between them is room for the others of a message that is given to several handlers later. */
 export const SEQ_STEP = 64;
