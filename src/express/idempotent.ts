@@ -2,13 +2,13 @@ import { Buffer } from 'node:buffer';
 import { httpGate } from '../idempotency/http/http-gate.ts';
 import type { HttpReply } from '../idempotency/http/http-reply.ts';
 import type { RouteOptions } from '../idempotency/http/route-options.ts';
-import { unguardedRun } from '../idempotency/http/unguarded-run.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
 import { GuardedResponse, isGuardedResponse } from '../node-http/guarded-response.ts';
 import type { NodeResponse } from '../node-http/node-response.ts';
 import { type NodeRequest, nodeRequestFacts } from '../node-http/request-facts.ts';
 import { headerValues } from '../node-http/response-head.ts';
 import { isGuarded, setRun } from '../node-http/run-of.ts';
+import { unguardedResponse } from '../node-http/unguarded-response.ts';
 
 /** What is used of a request of Express 5. */
 export interface ExpressRequest extends NodeRequest {
@@ -45,8 +45,8 @@ export function idempotent<Tx, Request extends ExpressRequest>(
       const facts = nodeRequestFacts(request, request.originalUrl, routeOf(request), request.body);
       const entry = await gate.enter(request, facts);
       if (entry.kind === 'answer') return send(response, entry.reply);
-      const guarded = entry.kind === 'run' ? new GuardedResponse(response, entry.run) : undefined;
-      setRun(request, guarded?.routeRun() ?? unguardedRun(idempotency), guarded !== undefined);
+      const guarded = entry.kind === 'run' ? new GuardedResponse(response, entry.run, entry.run.header) : undefined;
+      setRun(request, guarded?.routeRun() ?? unguardedResponse(response, idempotency), guarded !== undefined);
     } catch (error) {
       return next(error);
     }

@@ -3,7 +3,6 @@ import { Readable } from 'node:stream';
 import { httpGate } from '../idempotency/http/http-gate.ts';
 import type { RouteRun } from '../idempotency/http/http-run.ts';
 import type { RouteOptions } from '../idempotency/http/route-options.ts';
-import { unguardedRun } from '../idempotency/http/unguarded-run.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
 import { RunView } from '../idempotency/run-view.ts';
 import { GuardedResponse, isGuardedResponse } from '../node-http/guarded-response.ts';
@@ -11,6 +10,7 @@ import type { NodeResponse } from '../node-http/node-response.ts';
 import { type NodeRequest, nodeRequestFacts } from '../node-http/request-facts.ts';
 import { headerValues } from '../node-http/response-head.ts';
 import { isGuarded, setRun } from '../node-http/run-of.ts';
+import { unguardedResponse } from '../node-http/unguarded-response.ts';
 
 /** What is used of a request of Fastify 5. */
 export interface FastifyRequestLike {
@@ -54,8 +54,9 @@ export function idempotent<Tx, Request extends FastifyRequestLike>(
       reply.header('content-length', String(bytes.length));
       return reply.send(Readable.from([bytes], { objectMode: false }));
     }
-    if (entry.kind === 'pass') setRun(request, unguardedRun(idempotency), false);
-    else setRun(request, restoring(reply, new GuardedResponse(reply.raw, entry.run).routeRun()), true);
+    if (entry.kind === 'pass') setRun(request, restoring(reply, unguardedResponse(reply.raw, idempotency)), false);
+    else
+      setRun(request, restoring(reply, new GuardedResponse(reply.raw, entry.run, entry.run.header).routeRun()), true);
     return undefined;
   };
 }

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import type { CapturedReply, HttpReply } from '../idempotency/http/http-reply.ts';
+import type { CapturedReply, HeaderLine, HttpReply } from '../idempotency/http/http-reply.ts';
 import type { HttpRun, RouteRun } from '../idempotency/http/http-run.ts';
 import { RunView } from '../idempotency/run-view.ts';
 import { HoldfastError } from '../kernel/error.ts';
@@ -44,13 +44,14 @@ export class GuardedResponse<Tx> {
   #onHeldEnd: (() => void) | undefined;
   #afterEnd: (() => void)[] = [];
 
-  constructor(res: NodeResponse, run: HttpRun<Tx>) {
+  /** `header` goes out with the reply. */
+  constructor(res: NodeResponse, run: HttpRun<Tx>, header: HeaderLine | undefined) {
     this.#res = res;
     this.#run = run;
     this.#before = functionsOf(res);
     this.#getters = gettersOf(res);
     this.#client = new Client(res, this.#before.emit, () => this.#onGone());
-    res.setHeader(...run.header);
+    if (header) res.setHeader(...header);
     Object.defineProperty(res, GUARD, { value: this, configurable: true });
     Object.defineProperty(res, 'headersSent', HEADERS_SENT);
     Object.defineProperty(res, 'writableEnded', WRITABLE_ENDED);

@@ -6,7 +6,7 @@ import { migrate } from '../../src/postgres/index.ts';
 import type { SqlTransaction } from '../../src/postgres/sql-runner.ts';
 import { openPg, type StoreUnderTest } from '../idempotency-stores/postgres-stores.ts';
 import { needs } from '../support/needs.ts';
-import { type Adapter, ADAPTERS, type Reply, type Work } from './adapters.ts';
+import { type Adapter, ADAPTERS, type CommonOptions, type Reply, type Work } from './adapters.ts';
 import { call } from './call.ts';
 
 const test = needs('postgres');
@@ -20,6 +20,7 @@ async function shop(
   adapter: Adapter,
   { url, namespace: schema }: { url: string; namespace: string },
   handle: (work: Work<SqlTransaction>, under: StoreUnderTest) => Promise<Reply | undefined>,
+  options: CommonOptions = {},
 ): Promise<Shop> {
   const admin = new Client({ connectionString: url });
   await admin.connect();
@@ -28,7 +29,7 @@ async function shop(
   await admin.end();
   const under = await openPg({ url, schema });
   const idem = idempotency({ service: 'shop', store: under.store });
-  const server = await adapter.serve(idem, { atomic: true }, async (work) => handle(work, under));
+  const server = await adapter.serve(idem, { atomic: true, ...options }, async (work) => handle(work, under));
   onTestFinished(async () => {
     await server.close();
     await under.close();
@@ -106,6 +107,31 @@ describe.each(ADAPTERS)('$name in atomic mode', (adapter) => {
     await under.column(`drop trigger late on $.effect`);
     expect(await call(url, 'x', { key, body: { line: `late ${key}` } })).toMatchObject({ status: 200, text: 'ok' });
     expect(await under.effects(`late ${key}`)).toBe(1);
+  });
+
+  test(`${adapter.name}, atomic: without a key too, a reply is not sent before its commit, and not if that fails [X.15]`, async ({
+    postgres,
+  }) => {
+    const { url, under } = await shop(
+      adapter,
+      postgres,
+      async (work, store) =>
+        work.commit(async (tx) => {
+          await store.effect(tx, (work.body as { line: string }).line);
+          return { status: 201, headers: { 'x-own': 'a' }, body: 'ok' };
+        }),
+      { required: false },
+    );
+    const line = randomUUID();
+    const made = await call(url, 'x', { key: null, body: { line } });
+    expect(await under.effects(line)).toBe(1);
+    expect(made).toMatchObject({ status: 201, text: 'ok' });
+    expect([made.headers.get('x-own'), made.headers.get('idempotent-replayed')]).toEqual(['a', null]);
+    await refuseLate(under);
+    const refused = await call(url, 'x', { key: null, body: { line: `late ${line}` } });
+    expect([refused.status, refused.headers.get('x-own')]).toEqual([500, null]);
+    expect(await under.effects(`late ${line}`)).toBe(0);
+    await under.column(`drop trigger late on $.effect`);
   });
 
   test.for([

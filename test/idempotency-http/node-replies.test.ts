@@ -185,7 +185,8 @@ test('a reply that goes on after its client has left is kept; one that does not 
     const entry = await idem.enter({ domain: 'd', key, person: null, fingerprint: '' });
     if (entry.kind !== 'run') throw new Error(entry.kind);
     const response = new ServerResponse(new IncomingMessage(new Socket()));
-    void new GuardedResponse(response, new HttpRun(entry.run, {}, () => Promise.reject(new Error('nobody has won'))));
+    const run = new HttpRun(entry.run, {}, () => Promise.reject(new Error('nobody has won')));
+    void new GuardedResponse(response, run, run.header);
     response.write('a');
     response.emit('close');
     return response;

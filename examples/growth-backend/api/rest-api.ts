@@ -40,6 +40,8 @@ export function restApi(parts: RestApiParts): FastifyInstance {
   tell(app, parts);
   const guard = idempotent<PoolClient, FastifyRequest>(keys, {
     person: (request) => askingOf(request).userId,
+    // Without a key it runs as it is; a module is known by its command anyway.
+    required: false,
     atomic: true,
   });
 
@@ -98,8 +100,6 @@ function admit(app: FastifyInstance, { a2aKey }: RestApiParts): void {
       return reply.code(401).send({ error: 'show the key: authorization: Bearer <A2A_ALLOWED_KEY>' });
     if (askingOf(request).userId === '')
       return reply.code(400).send({ error: 'say for which user: x-growqr-user: <id>' });
-    // Without a key it is guarded too, as nobody else's request: its reply is held back until all of it is committed.
-    if (request.method === 'POST') request.headers['idempotency-key'] ??= randomUUID();
     return undefined;
   });
 }
