@@ -25,7 +25,10 @@ test('every call to somebody who accepts and never answers ends with its own err
   await migrate(client, { schema });
   await client.end();
   const servers = { postgres: postgres.url, schema, redis: redis.url, mongodb: mongodb.url };
-  const { stdout } = await promisify(execFile)(process.execPath, [PROCESS, JSON.stringify(servers)]);
+  const { stdout } = await promisify(execFile)(process.execPath, [PROCESS, JSON.stringify(servers)], {
+    // One that hangs is ended, so that what it said is seen.
+    timeout: 100_000,
+  });
   const ends = JSON.parse(stdout) as readonly CallEnd[];
   const wrong = ends.filter(({ ends: expected, ended, left }) => expected !== ended || left > 0);
   expect(wrong).toEqual([]);

@@ -103,7 +103,10 @@ export async function connectionOf(
   url: string,
 ): Promise<{ readonly connection: never; end(): void }> {
   if (client === 'postgres.js') {
-    const reserved = await (pool as postgresJs.Sql).reserve();
+    const sql = pool as postgresJs.Sql;
+    // It reserves a connection that is open; for one that must be opened it may never answer.
+    await sql`select 1`;
+    const reserved = await sql.reserve();
     return { connection: reserved as never, end: () => undefined };
   }
   const own = new Client({ connectionString: url });

@@ -53,8 +53,8 @@ function isAfter(one: string, other: string): boolean {
   return aMs > bMs || (aMs === bMs && aSeq > bSeq);
 }
 
-async function reran({ query }: DrilledGrowth, eventId: string): Promise<readonly string[]> {
-  const rows = await query<{ projector: string }>(
+async function reran(growth: DrilledGrowth, eventId: string): Promise<readonly string[]> {
+  const rows = await growth.query<{ projector: string }>(
     `select projector from holdfast.run_log where event_id = $1 and rerun > 0 and status = 'delivered' order by projector collate "C"`,
     [eventId],
   );

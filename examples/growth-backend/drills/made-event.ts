@@ -26,8 +26,8 @@ export function madeEvent(more: Partial<GrowEvent> = {}): MadeEvent {
 }
 
 /** What the projectors have made for a user. */
-export async function projectionsOf({ query }: DrilledGrowth, userId: string): Promise<unknown> {
-  const [row] = await query<{ readonly found: unknown }>(
+export async function projectionsOf(growth: DrilledGrowth, userId: string): Promise<unknown> {
+  const [row] = await growth.query<{ readonly found: unknown }>(
     `with mission as (select * from growth.mission where user_id = $1) select json_build_object(
       'events', (select count(*) from growth.grow_event where user_id = $1),
       'scores', (select coalesce(json_agg(points), '[]') from growth.score where user_id = $1),

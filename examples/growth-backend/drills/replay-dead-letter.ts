@@ -38,8 +38,8 @@ export const replayDeadLetter: Drill = drill('replay-dead-letter', {
   },
 });
 
-async function deadOf({ query }: DrilledGrowth, dedupeKey: string, status: string): Promise<readonly string[]> {
-  const rows = await query<{ handler: string }>(
+async function deadOf(growth: DrilledGrowth, dedupeKey: string, status: string): Promise<readonly string[]> {
+  const rows = await growth.query<{ handler: string }>(
     `select handler from holdfast.dead_letters where payload ->> 'dedupeKey' = $1 and status = $2 order by handler collate "C"`,
     [dedupeKey, status],
   );
