@@ -34,21 +34,20 @@ const sleep = createSleep(systemEffects);
  * and hands on those of the others as if they were the work's, also where the commit was under way.
  */
 export async function inTransaction<T>(client: MongoClient, work: (session: ClientSession) => Promise<T>): Promise<T> {
-  const session = client.startSession();
   const beganMs = systemEffects.monoMs();
-  try {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await once(session, work);
-      } catch (error) {
-        if (!isRolledBack(error) || systemEffects.monoMs() - beganMs > PATIENCE_MS) throw error;
-        const longest = Math.min(FIRST_WAIT_MS * 2 ** tries, LONGEST_WAIT_MS);
-        // Two that met once would meet again.
-        await sleep(longest * systemEffects.random());
-      }
+  for (let tries = 1; ; tries++) {
+    // Another for each try: the one before may still wait for a server to tell that it was given up.
+    const session = client.startSession();
+    try {
+      return await once(session, work);
+    } catch (error) {
+      if (!isRolledBack(error) || systemEffects.monoMs() - beganMs > PATIENCE_MS) throw error;
+    } finally {
+      await goodbye(session.endSession());
     }
-  } finally {
-    await goodbye(session.endSession());
+    const longest = Math.min(FIRST_WAIT_MS * 2 ** tries, LONGEST_WAIT_MS);
+    // Two that met once would meet again.
+    await sleep(longest * systemEffects.random());
   }
 }
 
