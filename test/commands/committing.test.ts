@@ -110,12 +110,13 @@ describe('a process that was taken over', () => {
       .then(({ rows }) => rows);
     const unit = lease?.unit ?? 0;
     const epoch = Number(lease?.epoch);
-    const late = { seq: Number(row?.seq), state: 'ready', version: 0, cycle: 0 } as const;
+    const late = { seq: Number(row?.seq), state: 'ready', version: 0, cycle: 0, attempts: 0 } as const;
     const stale = { ...late, workerId: relay.workerId, token: { unit, epoch: epoch - 1 } };
     expect(await store.start('orders', id, stale)).toBe('taken');
     expect(await here.story(id)).toBe('queued running:1');
     const current = { ...late, workerId: other, token: { unit, epoch } };
     expect(await store.start('orders', id, { ...current, version: 1 })).toBe('taken');
+    expect(await store.start('orders', id, { ...current, attempts: 1 })).toBe('taken');
     expect(await store.start('billing', id, current)).toBe('unknown');
     expect(await store.start('orders', id, current)).toMatchObject({ target: 'run_1' });
     goOn.resolve();

@@ -78,7 +78,7 @@ export function startFunction(schema: string): string {
     message: 'the process that ran it died, was stopped, or lost its lease or its connection',
   };
   return `create function ${schema}.command_start(p_id uuid, p_service text, p_worker uuid, p_unit int, p_epoch bigint, p_seq bigint,
-      p_state smallint, p_version int, p_cycle int, out kind text, out started text) language plpgsql ${KEPT_PLAN} as $body$
+      p_state smallint, p_version int, p_cycle int, p_attempts int, out kind text, out started text) language plpgsql ${KEPT_PLAN} as $body$
     declare
       d record;
       c ${schema}.command;
@@ -87,7 +87,7 @@ export function startFunction(schema: string): string {
       perform from ${schema}.lease l where l.unit = p_unit and l.owner = p_worker and l.epoch = p_epoch for share;
       if not found then return; end if;
       select attempts, version into d from ${schema}.delivery where unit = p_unit and state = p_state and seq = p_seq
-        and id = p_id and version = p_version and cycle = p_cycle for share;
+        and id = p_id and version = p_version and cycle = p_cycle and attempts = p_attempts for share;
       if not found then return; end if;
       select * into c from ${schema}.command where id = p_id and service = p_service for no key update;
       kind := 'unknown';
