@@ -121,6 +121,7 @@ describe('what leaves no row of its own', () => {
     const odd = [{ ...circle, n: 7n, f: () => 1, nan: NaN, requestId: 'a\u0000b\uD800' }, trap, null, undefined, 'x'];
     for (const fields of odd) facts.request(fields as never);
     facts.call({ operation: 'x'.repeat(10_000), requestId: 'y'.repeat(10_000) });
+    facts.request({ operation: 'GET /', latencyMs: 1e300 });
     facts.note(7 as never, Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`field${n}`, n])));
     await facts.stop();
     const text = JSON.stringify(await kept(`row_to_json(fact)::text`));
