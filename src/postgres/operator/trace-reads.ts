@@ -137,16 +137,18 @@ class Search {
     if (wanted.length < this.#next.size) this.#isCut = true;
     this.#next = new Set();
     const most = this.#limit - this.#size + 1;
-    const text = `select via, found from ${this.#schema}.trace_find($1::text::text[], $2::text::int)`;
-    const asked = [...new Set(wanted.flatMap(meaningsOf))];
-    const rows = await this.#sql.query(text, [asked, most]);
+    const text = `select via, found from ${this.#schema}.trace_find($1::text::text[], $2::text::int, $3::text::text[])`;
+    const meanings = wanted.map(meaningsOf);
+    const asked = [...new Set(meanings.flatMap(([own = '']) => own))];
+    const parts = [...new Set(meanings.flatMap(([, ...others]) => others))];
+    const rows = await this.#sql.query(text, [asked, most, parts]);
     const found = new Map<string, string>();
     for (const row of rows) {
       if (row['via'] === 'fact') this.#addFact(readJson(row, 'found') as FactRow, start);
       else if (row['via'] === 'record') this.#keepRecord(readJson(row, 'found') as RecordRow, start);
       else found.set(String(row['found']), String(row['via']));
     }
-    await this.#addCommands([...new Set([...asked, ...found.keys()])], most, start);
+    await this.#addCommands([...new Set([...asked, ...found.keys()])], parts, most, start);
     await this.#addMessages(
       [...found.keys()].filter((id) => !this.#messages.has(id)),
       start,
@@ -171,9 +173,15 @@ class Search {
     if (record.id === start) this.#as.add('idempotency key');
   }
 
-  async #addCommands(asked: readonly string[], most: number, start: string | undefined): Promise<void> {
-    const text = `select found from ${this.#schema}.trace_commands($1::text::text[], $2::text::int, $3::text::boolean)`;
-    for (const row of await this.#sql.query(text, [asked, most, String(start !== undefined)])) {
+  async #addCommands(
+    asked: readonly string[],
+    parts: readonly string[],
+    most: number,
+    start: string | undefined,
+  ): Promise<void> {
+    const text = `select found
+      from ${this.#schema}.trace_commands($1::text::text[], $2::text::int, $3::text::boolean, $4::text::text[])`;
+    for (const row of await this.#sql.query(text, [asked, most, String(start !== undefined), parts])) {
       const command = readJson(row, 'found') as CommandRow;
       if (!idsOfCommand(command).some((id) => this.#ids.has(id))) continue;
       this.#keepCommand(command, start === undefined ? undefined : commandAs(command, start));
