@@ -197,6 +197,36 @@ describe('an operator', () => {
     expect(await here.column(`select actor from $.command_event where kind <> 'moved'`)).toEqual(['ada', 'ada']);
   });
 
+  test('who takes back that a waiting command was given up has replayed it once [S0.7]', async ({ postgres }) => {
+    const here = await commandService(postgres);
+    const run = moduleRun('dlq', 1);
+    const outage = { isBroken: true };
+    here.commands.handle(run, async () => {
+      if (outage.isBroken) throw new Error('away');
+    });
+    const relay = await here.start();
+    await relay.stop();
+    const id = await here.send(run, { runId: 'run_1', moduleId: 'plan' });
+    await here.operator.retire('commands', by, { discardOpen: true });
+    expect(await here.commands.wait(id)).toMatchObject({ kind: 'closed', command: { state: 'queued' } });
+    await here.start();
+    await here.operator.replay(id, by, { handlers: ['commands'] });
+    expect(await here.commands.wait(id)).toMatchObject({ kind: 'dlq', command: { replays: 1 } });
+    outage.isBroken = false;
+    await here.operator.replay(id, by);
+    expect(await here.commands.wait(id)).toMatchObject({ kind: 'done' });
+    expect((await here.eventsOf(id)).map(({ to, replays }) => `${to} ${replays}`)).toEqual([
+      'queued 0',
+      'queued 0',
+      'queued 1',
+      'running 1',
+      'dlq 1',
+      'replaying 2',
+      'running 2',
+      'done 2',
+    ]);
+  });
+
   test('who discards a command that runs has the last word', async ({ postgres }) => {
     const here = await commandService(postgres);
     const run = moduleRun();

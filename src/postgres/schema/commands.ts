@@ -165,12 +165,12 @@ function operatorTrigger(schema: string): readonly string[] {
         ${writeEvent(schema, 'c', { kind: 'closed', from: 'c.state' })};
         return null;
       end if;
-      update ${schema}.command set closed_at = null, expires_at = null, updated_at = clock_timestamp(), actor = new.actor, n = n + 1
-        where id = c.id returning * into c;
+      update ${schema}.command set closed_at = null, expires_at = null, updated_at = clock_timestamp(), actor = new.actor, n = n + 1,
+        attempts = 0, cycle = (new.details ->> 'cycle')::int where id = c.id returning * into c;
       ${writeEvent(schema, 'c', { kind: 'reopened', from: 'c.state' })};
       if c.state in ('blocked', 'dlq') then
-        update ${schema}.command set state = case c.state when 'dlq' then 'replaying' else 'queued' end, attempt = 0, attempts = 0,
-          cycle = (new.details ->> 'cycle')::int, error = null, queued_at = clock_timestamp() where id = c.id;
+        update ${schema}.command set state = case c.state when 'dlq' then 'replaying' else 'queued' end, attempt = 0,
+          error = null, queued_at = clock_timestamp() where id = c.id;
       end if;
       return null;
     end $$`,
