@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { describe, expect } from 'vitest';
-import { postgresOperator } from '../../src/postgres/index.ts';
+import { factRecorder, postgresOperator } from '../../src/postgres/index.ts';
 import { HISTORY_SLOTS } from '../../src/postgres/schema/messages.ts';
 import { LOOK_UP_SETTINGS } from '../../src/postgres/schema/trace.ts';
 import {
@@ -137,6 +137,28 @@ describe('what a trace reads', () => {
     // A chain of five thousand causes: followed for so many steps only.
     const chain = await operator.trace(String(rows[0]?.['id']), { limit: 5_000 });
     expect(chain).toMatchObject({ kind: 'trace', isCut: true });
+  });
+
+  test('is not what another person did under the same key [X.7] [X.17]', async ({ postgres: server }) => {
+    const schema = await freshSchema(server);
+    const pool = pooled(server);
+    const facts = factRecorder({ service: 'shop', pool, schema });
+    for (const [requestId, userId] of [
+      ['req-a', 'ann'],
+      ['req-b', 'bob'],
+    ] as const) {
+      facts.request({ operation: 'POST /pay', requestId, userId, idempotencyKey: '1' });
+      facts.call({ operation: 'charge', requestId, idempotencyKey: `charge-${userId}` });
+    }
+    await facts.stop();
+    const requests = async (id: string): Promise<unknown> => {
+      const answer = await postgresOperator({ pool, schema }).trace(id);
+      return answer.kind === 'trace' && answer.entries.map(({ ids }) => ids['requestId']);
+    };
+    expect(await requests('req-a')).toEqual(['req-a', 'req-a']);
+    expect(await requests('charge-bob')).toEqual(['req-b', 'req-b']);
+    // Whoever asks for the key itself gets all that goes by it.
+    expect(await requests('1')).toHaveLength(4);
   });
 
   test('is not hidden by what only goes by a part of the id [X.7]', async ({ postgres: server }) => {

@@ -63,6 +63,8 @@ class Search {
   readonly #records = new Map<string, RecordRow>();
   /** Whatever has one of these belongs to it. */
   readonly #ids = new Set<string>();
+  /** Whose action it is, as far as that is known. */
+  readonly #users = new Set<string>();
   #next = new Set<string>();
   #as = new Set<TracedAs>();
   #isCut = false;
@@ -156,13 +158,18 @@ class Search {
   }
 
   #addFact(fact: FactRow, start: string | undefined): void {
-    if (!idsOfFact(fact).some((id) => this.#ids.has(id))) return;
+    const shared = idsOfFact(fact).filter((id) => this.#ids.has(id));
+    if (shared.length === 0) return;
+    // Keys are chosen by clients: two people may use one.
+    const isByKeyAlone = shared.every((id) => id === fact.fields['idempotencyKey']);
+    if (start === undefined && isByKeyAlone && this.#isOfAnother(fact.userId)) return;
     this.#keepFact(fact, start === undefined ? undefined : fieldAs(fact.fields, start));
   }
 
   #keepFact(fact: FactRow, as: TracedAs | undefined): void {
     if (this.#facts.has(fact.id) || !this.#hasRoom()) return;
     this.#facts.set(fact.id, fact);
+    if (fact.userId !== null) this.#users.add(fact.userId);
     if (as !== undefined) this.#as.add(as);
     for (const id of joinsOfFact(fact)) this.#want(isDeadLetterId(id) ? (meaningsOf(id)[1] ?? id) : id);
   }
@@ -191,6 +198,8 @@ class Search {
   #keepCommand(command: CommandRow, as: TracedAs | undefined): void {
     if (this.#commands.has(command.id) || !this.#hasRoom()) return;
     this.#commands.set(command.id, command);
+    const { userId } = command.correlation;
+    if (userId !== undefined) this.#users.add(userId);
     if (as !== undefined) this.#as.add(as);
     for (const id of joinsOfCommand(command)) this.#want(id);
   }
@@ -208,6 +217,10 @@ class Search {
       if (as !== undefined) this.#as.add(as);
       for (const id of joinsOfMessage(message)) this.#want(id);
     }
+  }
+
+  #isOfAnother(userId: string | null): boolean {
+    return userId !== null && this.#users.size > 0 && !this.#users.has(userId);
   }
 
   #hasRoom(): boolean {
