@@ -23,6 +23,8 @@ export interface CommandRunner<Tx> {
 export function runCommands<Tx>(runner: CommandRunner<Tx>): Handle<unknown, Tx> {
   return async (payload, ctx) => {
     const started = await start(runner, ctx);
+    // Its time may have been up before it began: by now another process may have it.
+    ctx.signal.throwIfAborted();
     let committing: Promise<unknown> | undefined;
     const commit: CommandContext<Tx>['commit'] = <Answer>(effect: (tx: Tx) => Promise<Answer>) => {
       const committed = commitAnswer(runner, ctx, effect);

@@ -105,6 +105,8 @@ export interface CommandRow {
   readonly target: string;
   readonly module: string;
   readonly idempotencyKey: string;
+  /** How often its payload was edited: each has changed the key it hands on. */
+  readonly edits: number;
   readonly correlation: Readonly<Record<string, string>>;
   readonly events: readonly TracedCommandEvent[];
 }
@@ -161,9 +163,11 @@ function keyOf({ id, idempotencyKey }: MessageRow, { name, version, rerun }: Tra
   return [`${idempotencyKey ?? id}:${name}${edited}${rerun === 0 ? '' : `:r${rerun}`}`];
 }
 
-/** The ids through which a command belongs to others: its own, the key it hands on, and those of the action that asked for it. */
-export function joinsOfCommand({ id, idempotencyKey, correlation }: CommandRow): readonly string[] {
-  return [id, idempotencyKey, ...textsOf(correlation, JOINED_FIELDS)];
+/** The ids through which a command belongs to others: its own, the keys it hands on, and those of the action that asked for it. */
+export function joinsOfCommand({ id, idempotencyKey, edits, correlation }: CommandRow): readonly string[] {
+  // As `command_start` makes them.
+  const edited = Array.from({ length: edits }, (_, at) => `${idempotencyKey}-e${at + 1}`);
+  return [id, idempotencyKey, ...edited, ...textsOf(correlation, JOINED_FIELDS)];
 }
 
 /** All ids by which a command is found, but the person's. */

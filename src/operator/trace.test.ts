@@ -12,6 +12,8 @@ describe('what a text may mean', () => {
     expect(meaningsOf(`${ID}:3`)).toEqual([`${ID}:3`, ID]);
     expect(meaningsOf(`${ID}:mail:v2:r1`)).toEqual([`${ID}:mail:v2:r1`, ID]);
     expect(meaningsOf('order-7:mail')).toEqual(['order-7:mail', 'order-7']);
+    expect(meaningsOf('order-7-e2')).toEqual(['order-7-e2', 'order-7']);
+    expect(meaningsOf('-e2')).toEqual(['-e2']);
     expect(meaningsOf(':mail')).toEqual([':mail']);
   });
 

@@ -146,9 +146,9 @@ export function isDeadLetterId(id: string): boolean {
   return DEAD_LETTER.test(id);
 }
 
-/** What a handler's key may have been made of: `<key>:<handler>`, `…:v<version>`, `…:r<rerun>`. */
+/** What a key may have been made of: a handler's `<key>:<handler>`, `…:v<version>`, `…:r<rerun>`, a command's `<key>-e<edit>`. */
 function parentKeys(key: string): readonly string[] {
-  const keys: string[] = [];
+  const keys = [key.replace(/(.)-e[1-9]\d{0,8}$/, '$1')].filter((one) => one !== key);
   let rest = key.replace(/:r\d+$/, '').replace(/:v\d+$/, '');
   const at = rest.lastIndexOf(':');
   if (at > 0) {

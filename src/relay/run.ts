@@ -21,6 +21,8 @@ export interface RunHost<Tx> {
 /** In whose name a run writes: refused by the database once the delivery is another process's, or was changed. */
 export interface RunClaim extends SettleTarget {
   readonly workerId: string;
+  /** Attempts that had ended when this one began: a retry changes nothing else of the row. */
+  readonly attempts: number;
 }
 
 /** The claim of the run that a handler was given this context of; nothing: it is not one of a relay here. */
@@ -181,8 +183,8 @@ export class Run<Tx> implements HandlerContext<Tx> {
   }
 
   get claim(): RunClaim {
-    const { seq, state, version, cycle } = this.delivery;
-    return { workerId: this.#host.workerId(), token: this.unit.token, seq, state, version, cycle };
+    const { seq, state, version, cycle, attempts } = this.delivery;
+    return { workerId: this.#host.workerId(), token: this.unit.token, seq, state, version, cycle, attempts };
   }
 
   targetAt(nowMs: number): CommitTarget {

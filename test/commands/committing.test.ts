@@ -1,4 +1,4 @@
-import { describe, expect } from 'vitest';
+import { describe, expect, onTestFinished } from 'vitest';
 import { postgresCommands } from '../../src/postgres/index.ts';
 import { needs } from '../support/needs.ts';
 import { moduleRun } from './module-run.ts';
@@ -78,6 +78,39 @@ describe('ctx.commit', () => {
   });
 });
 
+describe('a command whose row somebody holds', () => {
+  test('waits without holding its unit or connections of the pool, and runs once it is let go [S0.7] [S0.6]', async ({
+    postgres,
+  }) => {
+    const here = await commandService(postgres);
+    const run = moduleRun('dlq', 1);
+    const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    here.commands.handle(run, async ({ moduleId }) => {
+      begun.resolve();
+      if (moduleId === 'plan') await goOn.promise;
+    });
+    await here.send(run, plan);
+    const id = await here.send(run, { ...plan, moduleId: 'document' });
+    await here.start();
+    await begun.promise;
+    const psql = await here.pool.connect();
+    onTestFinished(() => psql.release(true));
+    await psql.query(`begin; select from "${here.schema}".delivery where id = '${id}' for update`);
+    goOn.resolve();
+    const refused = (): number => here.events.filter(({ kind }) => kind === 'run-refused').length;
+    await expect.poll(refused, { timeout: 9_000 }).toBeGreaterThan(1);
+    // This one and psql.
+    expect(here.pool.totalCount).toBeLessThanOrEqual(2);
+    await here.inTransaction(async (tx) => {
+      await tx.query('set local lock_timeout = 5000');
+      await tx.query(`select from "${here.schema}".lease for update`);
+    });
+    await psql.query('rollback');
+    expect(await here.commands.wait(id)).toMatchObject({ kind: 'done' });
+    expect(await here.story(id)).toBe('queued running:1 done:1');
+  });
+});
+
 describe('a process that was taken over', () => {
   test('can write neither running nor done any more [S0.7] [X.3]', async ({ postgres }) => {
     const here = await commandService(postgres);
@@ -111,12 +144,13 @@ describe('a process that was taken over', () => {
       .then(({ rows }) => rows);
     const unit = lease?.unit ?? 0;
     const epoch = Number(lease?.epoch);
-    const late = { seq: Number(row?.seq), state: 'ready', version: 0, cycle: 0 } as const;
+    const late = { seq: Number(row?.seq), state: 'ready', version: 0, cycle: 0, attempts: 0 } as const;
     const stale = { ...late, workerId: relay.workerId, token: { unit, epoch: epoch - 1 } };
     expect(await store.start('orders', id, stale)).toBe('taken');
     expect(await here.story(id)).toBe('queued running:1');
     const current = { ...late, workerId: other, token: { unit, epoch } };
     expect(await store.start('orders', id, { ...current, version: 1 })).toBe('taken');
+    expect(await store.start('orders', id, { ...current, attempts: 1 })).toBe('taken');
     expect(await store.start('billing', id, current)).toBe('unknown');
     expect(await store.start('orders', id, current)).toMatchObject({ target: 'run_1' });
     goOn.resolve();

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { postgresCommands } from '../../src/postgres/index.ts';
-import { durableCommands } from '../../src/commands/index.ts';
+import { command, durableCommands } from '../../src/commands/index.ts';
 import { needs } from '../support/needs.ts';
 import { type ModuleRun, moduleRun } from './module-run.ts';
 import { type CommandService, commandService } from './runs.ts';
@@ -120,6 +120,48 @@ describe('a command that was not run at all', () => {
     expect(await here.story(id)).toBe('queued running:1 dlq:1!PROCESS_KILLED');
   });
 
+  test('because its time was up before it could be written that it runs is not run late, nor shown as running [S0.7]', async ({
+    postgres,
+  }) => {
+    const here = await commandService(postgres);
+    const store = postgresCommands({ pool: here.pool, schema: here.schema });
+    let starts = 0;
+    const late = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<unknown>();
+    // The second attempt waits for a connection for longer than it has time.
+    const start: typeof store.start = async (...args) => {
+      starts += 1;
+      if (starts !== 2) return store.start(...args);
+      await late.promise;
+      const started = store.start(...args);
+      begun.resolve(started);
+      return started;
+    };
+    const commands = durableCommands({ holdfast: here.hf, store: { ...store, start } });
+    const run = command<{ runId: string }>('slow.run', {
+      target: ({ runId }) => runId,
+      key: ({ runId }) => `slow:${runId}`,
+      timeoutMs: 200,
+      policy: { maxAttempts: 3, baseDelayMs: 1_500, maxDelayMs: 1_500, jitter: 'none' },
+    });
+    const calls: number[] = [];
+    commands.handle(run, async (_, ctx) => {
+      calls.push(ctx.attempt);
+      if (ctx.attempt < 3) throw new Error('away');
+      return 'done after all';
+    });
+    const id = await here.inTransaction(async (tx) => (await commands.send(tx, run, { runId: 'run_1' })).commandId);
+    await here.start();
+    await expect.poll(async () => here.story(id)).toMatch(/ATTEMPT_TIMEOUT$/);
+    late.resolve();
+    expect(await begun.promise).toBe('taken');
+    expect(await commands.wait(id)).toMatchObject({ kind: 'done' });
+    expect(calls).toEqual([1, 3]);
+    expect(await here.story(id)).toBe(
+      'queued running:1 retry_wait:1!away running:2 retry_wait:2!ATTEMPT_TIMEOUT running:3 done:3',
+    );
+  });
+
   test('because the database could not be asked has used no attempt', async ({ postgres }) => {
     const here = await commandService(postgres);
     const store = postgresCommands({ pool: here.pool, schema: here.schema });
@@ -153,6 +195,36 @@ describe('an operator', () => {
     expect(await here.commands.wait(first)).toMatchObject({ kind: 'done', command: { replays: 1 } });
     expect(await here.story(first)).toMatch(/ blocked:2!\S.* closed:2!\S.* reopened!\S.* queued running:1 done:1$/);
     expect(await here.column(`select actor from $.command_event where kind <> 'moved'`)).toEqual(['ada', 'ada']);
+  });
+
+  test('who takes back that a waiting command was given up has replayed it once [S0.7]', async ({ postgres }) => {
+    const here = await commandService(postgres);
+    const run = moduleRun('dlq', 1);
+    const outage = { isBroken: true };
+    here.commands.handle(run, async () => {
+      if (outage.isBroken) throw new Error('away');
+    });
+    const relay = await here.start();
+    await relay.stop();
+    const id = await here.send(run, { runId: 'run_1', moduleId: 'plan' });
+    await here.operator.retire('commands', by, { discardOpen: true });
+    expect(await here.commands.wait(id)).toMatchObject({ kind: 'closed', command: { state: 'queued' } });
+    await here.start();
+    await here.operator.replay(id, by, { handlers: ['commands'] });
+    expect(await here.commands.wait(id)).toMatchObject({ kind: 'dlq', command: { replays: 1 } });
+    outage.isBroken = false;
+    await here.operator.replay(id, by);
+    expect(await here.commands.wait(id)).toMatchObject({ kind: 'done' });
+    expect((await here.eventsOf(id)).map(({ to, replays }) => `${to} ${replays}`)).toEqual([
+      'queued 0',
+      'queued 0',
+      'queued 1',
+      'running 1',
+      'dlq 1',
+      'replaying 2',
+      'running 2',
+      'done 2',
+    ]);
   });
 
   test('who discards a command that runs has the last word', async ({ postgres }) => {

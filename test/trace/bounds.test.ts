@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { describe, expect } from 'vitest';
-import { postgresOperator } from '../../src/postgres/index.ts';
+import { factRecorder, postgresOperator } from '../../src/postgres/index.ts';
 import { HISTORY_SLOTS } from '../../src/postgres/schema/messages.ts';
 import { LOOK_UP_SETTINGS } from '../../src/postgres/schema/trace.ts';
 import {
@@ -74,8 +74,8 @@ async function wholeReads(client: Client, schema: string): Promise<Record<string
   for (const [name, value] of Object.entries(LOOK_UP_SETTINGS)) await client.query(`set ${name} = ${value}`);
   const id = randomUUID();
   const statements: Record<string, [text: string, types: string, args: string]> = {
-    find: [findStatement(schema), 'text[], int', `'{shared,${id}}', 100`],
-    commands: [commandsStatement(schema), 'text[], int, boolean', `'{shared,${id}}', 100, true`],
+    find: [findStatement(schema), 'text[], int, text[]', `'{shared,${id}}', 100, '{part}'`],
+    commands: [commandsStatement(schema), 'text[], int, boolean, text[]', `'{shared,${id}}', 100, true, '{part}'`],
     messages: [messagesStatement(schema), 'uuid[]', `'{${id}}'`],
     prefix: [prefixStatement(schema), 'uuid, uuid, int', `'${id}', '${id}', 10`],
     'facts of a person': [personFactsStatement(schema), 'text, text', `'user', '20'`],
@@ -152,6 +152,45 @@ describe('what a trace reads', () => {
     const steps = await stepsOf(c, 5_000);
     expect(steps).toBeGreaterThan(10);
     expect(steps).toBeLessThan(60);
+  });
+
+  test('is not what another person did under the same key [X.7] [X.17]', async ({ postgres: server }) => {
+    const schema = await freshSchema(server);
+    const pool = pooled(server);
+    const facts = factRecorder({ service: 'shop', pool, schema });
+    for (const [requestId, userId] of [
+      ['req-a', 'ann'],
+      ['req-b', 'bob'],
+    ] as const) {
+      facts.request({ operation: 'POST /pay', requestId, userId, idempotencyKey: '1' });
+      facts.call({ operation: 'charge', requestId, idempotencyKey: `charge-${userId}` });
+    }
+    await facts.stop();
+    const requests = async (id: string): Promise<unknown> => {
+      const answer = await postgresOperator({ pool, schema }).trace(id);
+      return answer.kind === 'trace' && answer.entries.map(({ ids }) => ids['requestId']);
+    };
+    expect(await requests('req-a')).toEqual(['req-a', 'req-a']);
+    expect(await requests('charge-bob')).toEqual(['req-b', 'req-b']);
+    // Whoever asks for the key itself gets all that goes by it.
+    expect(await requests('1')).toHaveLength(4);
+  });
+
+  test('is not hidden by what only goes by a part of the id [X.7]', async ({ postgres: server }) => {
+    const schema = await freshSchema(server);
+    const client = await connect(server);
+    // Of the run a key is about there are more facts and commands than are looked at.
+    await client.query(`insert into ${schema}.fact (id, at, service, kind, ids, fields)
+      select md5('f' || n)::uuid, now(), 'shop', 'request', array['shop:run-7'], '{"runId": "shop:run-7"}'::jsonb from generate_series(1, 600) n
+      union all select md5('own')::uuid, now(), 'shop', 'call', array['shop:run-7:plan:v1'], '{"idempotencyKey": "shop:run-7:plan:v1"}'`);
+    await client.query(`insert into ${schema}.command (id, service, name, target, module, idempotency_key, state, on_exhausted,
+        request_hash, keep_ms)
+      select md5('c' || n)::uuid, 'shop', 'run', 'shop:run-7', 'plan', case n when 600 then 'shop:run-7:plan:v1' else 'k' || n end, 'queued',
+        'dlq', '', 1000 from generate_series(1, 600) n`);
+    const answer = await postgresOperator({ pool: pooled(server), schema }).trace('shop:run-7:plan:v1');
+    if (answer.kind !== 'trace') throw new Error(answer.kind);
+    expect(answer.entries.map(({ step }) => step).toSorted()).toEqual(['call', 'command']);
+    expect(answer.isCut).toBe(false);
   });
 
   test('the beginning of several ids is told as that, with what they are [X.7]', async ({ postgres: server }) => {

@@ -122,6 +122,7 @@ describe('what leaves no row of its own', () => {
     for (const fields of odd) facts.request(fields as never);
     facts.call({ operation: 'x'.repeat(10_000), requestId: 'y'.repeat(10_000) });
     facts.note('long', Object.fromEntries(Array.from({ length: 39 }, (_, n) => [`text${n}`, 'z'.repeat(400)])));
+    facts.request({ operation: 'GET /', latencyMs: 1e300 });
     facts.note(7 as never, Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`field${n}`, n])));
     await facts.stop();
     const text = JSON.stringify(await kept(`row_to_json(fact)::text`));

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect } from 'vitest';
+import { describe, expect, onTestFinished } from 'vitest';
 import type { TraceEntry } from '../../src/operator/index.ts';
+import { factRecorder } from '../../src/postgres/index.ts';
+import { moduleRun } from '../commands/module-run.ts';
+import { commandService } from '../commands/runs.ts';
 import { needs } from '../support/needs.ts';
 import { type ActionIds, stage, type Stage, told } from './one-action.ts';
 
@@ -152,6 +155,33 @@ describe('trace', () => {
     }
     await expect(operator.trace('x', { limit: 0 })).rejects.toMatchObject({ code: 'INVALID_OPTIONS' });
     await expect(operator.trace('x', { limit: 5_001 })).rejects.toMatchObject({ code: 'INVALID_OPTIONS' });
+  });
+
+  test('what a command asked of others after an edit of its payload belongs to it, by either key [X.7]', async ({
+    postgres,
+  }) => {
+    const here = await commandService(postgres);
+    const facts = factRecorder({ service: 'orders', pool: here.pool, schema: here.schema });
+    onTestFinished(() => facts.stop());
+    const run = moduleRun('dlq', 1);
+    here.commands.handle(run, async ({ moduleId }, ctx) => {
+      facts.call({ operation: 'agent.run', idempotencyKey: ctx.idempotencyKey });
+      if (moduleId === 'plan') throw new Error('no such module');
+    });
+    const id = await here.send(run, { runId: 'run_1', moduleId: 'plan' });
+    await here.start();
+    await here.commands.wait(id);
+    await here.operator.edit(id, { runId: 'run_1', moduleId: 'mended' }, { actor: 'ada', reason: 'mistyped' });
+    await here.commands.wait(id);
+    await facts.stop();
+    const key = 'workflow:u1:run_1:module:plan:v1';
+    for (const asked of [id, key, `${key}-e1`]) {
+      const answer = await here.operator.trace(asked);
+      if (answer.kind !== 'trace') throw new Error(answer.kind);
+      const calls = answer.entries.filter(({ step }) => step === 'call');
+      expect(calls.map(({ ids }) => ids['idempotencyKey'])).toEqual([key, `${key}-e1`]);
+      expect(answer.entries.map(({ step }) => step)).toContain('command');
+    }
   });
 
   test('an id of any length is found by all of it, and not by its beginning alone [X.7]', async ({ postgres }) => {

@@ -65,10 +65,13 @@ export function putFunction(schema: string): string {
     end $body$`;
 }
 
+const START_LOCK_MS = 1_000;
+
 /**
  * Writes that a command runs, if the delivery is still what the run was started for and the unit its worker's. Under the same lock on
  * the lease as every other write of a run, so that whoever takes the unit over comes before or after it. A command that is found
- * running was left so by a process that is no more, or by one that was stopped: an attempt that is not counted.
+ * running was left so by a process that is no more, or by one that was stopped: an attempt that is not counted. It does not wait long
+ * for a row that somebody holds: meanwhile nobody could take the unit over, and the client that gave up waiting still has the connection.
  */
 export function startFunction(schema: string): string {
   const lost = {
@@ -78,7 +81,8 @@ export function startFunction(schema: string): string {
     message: 'the process that ran it died, was stopped, or lost its lease or its connection',
   };
   return `create function ${schema}.command_start(p_id uuid, p_service text, p_worker uuid, p_unit int, p_epoch bigint, p_seq bigint,
-      p_state smallint, p_version int, p_cycle int, out kind text, out started text) language plpgsql ${KEPT_PLAN} as $body$
+      p_state smallint, p_version int, p_cycle int, p_attempts int, out kind text, out started text) language plpgsql
+      ${KEPT_PLAN} set lock_timeout = ${START_LOCK_MS} as $body$
     declare
       d record;
       c ${schema}.command;
@@ -87,7 +91,7 @@ export function startFunction(schema: string): string {
       perform from ${schema}.lease l where l.unit = p_unit and l.owner = p_worker and l.epoch = p_epoch for share;
       if not found then return; end if;
       select attempts, version into d from ${schema}.delivery where unit = p_unit and state = p_state and seq = p_seq
-        and id = p_id and version = p_version and cycle = p_cycle for share;
+        and id = p_id and version = p_version and cycle = p_cycle and attempts = p_attempts for share;
       if not found then return; end if;
       select * into c from ${schema}.command where id = p_id and service = p_service for no key update;
       kind := 'unknown';

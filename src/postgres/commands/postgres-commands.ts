@@ -45,7 +45,7 @@ export function postgresCommands(options: PostgresCommandsOptions): CommandStore
     ...commandReads(sql, quoted),
     put: (tx, command, to) =>
       put(boundedRunner(namedRunner(transactionRunner(tx), quoted)), quoted, keepMs, command, to),
-    start: async (service, commandId, { workerId, token, seq, state, version, cycle }) => {
+    start: async (service, commandId, { workerId, token, seq, state, version, cycle, attempts }) => {
       const params = [
         commandId,
         service,
@@ -56,6 +56,7 @@ export function postgresCommands(options: PostgresCommandsOptions): CommandStore
         state === 'ready' ? 0 : 1,
         version,
         cycle,
+        attempts,
       ];
       const [row] = await sql.query(startCall(quoted), params);
       if (row?.['kind'] !== 'started') return row?.['kind'] === 'unknown' ? 'unknown' : 'taken';
@@ -72,7 +73,7 @@ export function postgresCommands(options: PostgresCommandsOptions): CommandStore
 
 function startCall(schema: string): string {
   return `select kind, started from ${schema}.command_start($1::text::uuid, $2::text, $3::text::uuid, $4::text::int, $5::text::bigint,
-    $6::text::bigint, $7::text::smallint, $8::text::int, $9::text::int)`;
+    $6::text::bigint, $7::text::smallint, $8::text::int, $9::text::int, $10::text::int)`;
 }
 
 async function put(

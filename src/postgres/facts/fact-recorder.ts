@@ -59,7 +59,7 @@ export function factRecorder(options: FactRecorderOptions): FactRecorder {
   const record = (kind: FactKind, isOk: boolean | undefined, fields: LogFields): void => {
     try {
       const { latencyMs } = fields;
-      const tookMs = typeof latencyMs === 'number' && latencyMs > 0 && Number.isFinite(latencyMs) ? latencyMs : 0;
+      const tookMs = typeof latencyMs === 'number' && latencyMs > 0 && latencyMs < LONGEST_MS ? latencyMs : 0;
       writer.add(factLine({ service, kind, isOk, atMs: effects.now().wallMs - tookMs }, fields));
     } catch {
       // Whatever was passed: who records is not to fail because of it.
@@ -103,6 +103,9 @@ function checked(options: FactRecorderOptions): {
   const link = (driver as NonNullable<typeof driver>).link();
   return { service, effects, writer: new FactWriter({ link, schema, maxWaiting, onLost, effects }) };
 }
+
+/** What is said to have taken longer took no time: the database would refuse such a beginning, and all facts that are written with it. */
+const LONGEST_MS = 366 * 86_400_000;
 
 const FIRST_ERROR_STATUS = 400;
 

@@ -94,7 +94,7 @@ export class FactWriter {
   #start(): void {
     this.#plan.effects.clearTimer(this.#timer);
     this.#timer = undefined;
-    this.#working ??= this.#work().finally(() => (this.#working = undefined));
+    if (this.#waiting.length > 0) this.#working ??= this.#work();
   }
 
   async #work(): Promise<void> {
@@ -108,7 +108,7 @@ export class FactWriter {
         this.#kept += batch.length;
         waitMs = FIRST_WAIT_MS;
       } catch (error) {
-        if (this.#stop.signal.aborted) return;
+        if (this.#stop.signal.aborted) break;
         this.#clock = undefined;
         if (isFinal(error)) {
           this.#done(batch.length);
@@ -120,6 +120,8 @@ export class FactWriter {
       }
       this.#tellFull();
     }
+    // With the last look at what waits, and not a step later: what came in between would have nobody to write it.
+    this.#working = undefined;
   }
 
   /** The batch is dealt with. While it was, nothing was taken from the front but by the stop. */

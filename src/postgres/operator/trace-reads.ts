@@ -63,6 +63,8 @@ class Search {
   readonly #records = new Map<string, RecordRow>();
   /** Whatever has one of these belongs to it. */
   readonly #ids = new Set<string>();
+  /** Whose action it is, as far as that is known. */
+  readonly #users = new Set<string>();
   #next = new Set<string>();
   #as = new Set<TracedAs>();
   #isCut = false;
@@ -137,16 +139,18 @@ class Search {
     if (wanted.length < this.#next.size) this.#isCut = true;
     this.#next = new Set();
     const most = this.#limit - this.#size + 1;
-    const text = `select via, found from ${this.#schema}.trace_find($1::text::text[], $2::text::int)`;
-    const asked = [...new Set(wanted.flatMap(meaningsOf))];
-    const rows = await this.#sql.query(text, [asked, most]);
+    const text = `select via, found from ${this.#schema}.trace_find($1::text::text[], $2::text::int, $3::text::text[])`;
+    const meanings = wanted.map(meaningsOf);
+    const asked = [...new Set(meanings.flatMap(([own = '']) => own))];
+    const parts = [...new Set(meanings.flatMap(([, ...others]) => others))];
+    const rows = await this.#sql.query(text, [asked, most, parts]);
     const found = new Map<string, string>();
     for (const row of rows) {
       if (row['via'] === 'fact') this.#addFact(readJson(row, 'found') as FactRow, start);
       else if (row['via'] === 'record') this.#keepRecord(readJson(row, 'found') as RecordRow, start);
       else found.set(String(row['found']), String(row['via']));
     }
-    await this.#addCommands([...new Set([...asked, ...found.keys()])], most, start);
+    await this.#addCommands([...new Set([...asked, ...found.keys()])], parts, most, start);
     await this.#addMessages(
       [...found.keys()].filter((id) => !this.#messages.has(id)),
       start,
@@ -154,13 +158,18 @@ class Search {
   }
 
   #addFact(fact: FactRow, start: string | undefined): void {
-    if (!idsOfFact(fact).some((id) => this.#ids.has(id))) return;
+    const shared = idsOfFact(fact).filter((id) => this.#ids.has(id));
+    if (shared.length === 0) return;
+    // Keys are chosen by clients: two people may use one.
+    const isByKeyAlone = shared.every((id) => id === fact.fields['idempotencyKey']);
+    if (start === undefined && isByKeyAlone && this.#isOfAnother(fact.userId)) return;
     this.#keepFact(fact, start === undefined ? undefined : fieldAs(fact.fields, start));
   }
 
   #keepFact(fact: FactRow, as: TracedAs | undefined): void {
     if (this.#facts.has(fact.id) || !this.#hasRoom()) return;
     this.#facts.set(fact.id, fact);
+    if (fact.userId !== null) this.#users.add(fact.userId);
     if (as !== undefined) this.#as.add(as);
     for (const id of joinsOfFact(fact)) this.#want(isDeadLetterId(id) ? (meaningsOf(id)[1] ?? id) : id);
   }
@@ -171,9 +180,15 @@ class Search {
     if (record.id === start) this.#as.add('idempotency key');
   }
 
-  async #addCommands(asked: readonly string[], most: number, start: string | undefined): Promise<void> {
-    const text = `select found from ${this.#schema}.trace_commands($1::text::text[], $2::text::int, $3::text::boolean)`;
-    for (const row of await this.#sql.query(text, [asked, most, String(start !== undefined)])) {
+  async #addCommands(
+    asked: readonly string[],
+    parts: readonly string[],
+    most: number,
+    start: string | undefined,
+  ): Promise<void> {
+    const text = `select found
+      from ${this.#schema}.trace_commands($1::text::text[], $2::text::int, $3::text::boolean, $4::text::text[])`;
+    for (const row of await this.#sql.query(text, [asked, most, String(start !== undefined), parts])) {
       const command = readJson(row, 'found') as CommandRow;
       if (!idsOfCommand(command).some((id) => this.#ids.has(id))) continue;
       this.#keepCommand(command, start === undefined ? undefined : commandAs(command, start));
@@ -183,6 +198,8 @@ class Search {
   #keepCommand(command: CommandRow, as: TracedAs | undefined): void {
     if (this.#commands.has(command.id) || !this.#hasRoom()) return;
     this.#commands.set(command.id, command);
+    const { userId } = command.correlation;
+    if (userId !== undefined) this.#users.add(userId);
     if (as !== undefined) this.#as.add(as);
     for (const id of joinsOfCommand(command)) this.#want(id);
   }
@@ -200,6 +217,10 @@ class Search {
       if (as !== undefined) this.#as.add(as);
       for (const id of joinsOfMessage(message)) this.#want(id);
     }
+  }
+
+  #isOfAnother(userId: string | null): boolean {
+    return userId !== null && this.#users.size > 0 && !this.#users.has(userId);
   }
 
   #hasRoom(): boolean {

@@ -74,8 +74,8 @@ export function traceFunctions(schema: string): readonly string[] {
     ...commandLinks(schema),
     `create index command_user on ${schema}.command ((correlation ->> 'userId'), created_at)
       where correlation ->> 'userId' is not null`,
-    lookUp('trace_find', 'text[], int', 'via text, found text', findStatement(schema)),
-    lookUp('trace_commands', 'text[], int, boolean', 'found text', commandsStatement(schema)),
+    lookUp('trace_find', 'text[], int, text[]', 'via text, found text', findStatement(schema)),
+    lookUp('trace_commands', 'text[], int, boolean, text[]', 'found text', commandsStatement(schema)),
     lookUp('trace_prefix', 'uuid, uuid, int', 'found text', prefixStatement(schema)),
     lookUp('trace_messages', 'uuid[]', 'found text', messagesStatement(schema)),
   ];

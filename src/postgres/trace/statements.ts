@@ -3,22 +3,24 @@ import { LINK_LENGTH } from '../fan-out.ts';
 const UUID_PATTERN = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$';
 
 /** Of each id `g`, what is found by it: at most $2. */
-function each(as: string, from: string): string {
-  return `select '${as}'::text, x.found from given g cross join lateral (${from} limit $2) x`;
+function each(as: string, from: string, ids = 'given'): string {
+  return `select '${as}'::text, x.found from ${ids} g cross join lateral (${from} limit $2) x`;
 }
 
 /**
  * What goes by one of the ids $1, and as what; each way gives at most $2. Messages as their ids, the others as JSON. One look into an
- * index for each id and way.
+ * index for each id and way. By $3, what an id may be made of, only messages are found, of which each is one: whatever else goes by a
+ * part of an id would take the place of what goes by all of it.
  */
 export function findStatement(schema: string): string {
   return `with given as materialized (select w.id, left(w.id, ${LINK_LENGTH}) as short from unnest($1) as w (id)),
-      numbered as materialized (select w.id::uuid as id from given w where w.id ~ '${UUID_PATTERN}')
+      parts as materialized (select w.id from unnest($1 || $3) as w (id)),
+      numbered as materialized (select w.id::uuid as id from parts w where w.id ~ '${UUID_PATTERN}')
     select 'event'::text, n.id::text from numbered n cross join lateral (select from ${schema}.delivery d where d.id = n.id limit 1) d
     union all
     select 'event'::text, n.id::text from numbered n cross join lateral (select from ${schema}.delivered d where d.id = n.id limit 1) d
     union all ${each('link', `select l.message::text as found from ${schema}.trace_link l where l.id = g.short`)}
-    union all ${each('key', `select k.id::text as found from ${schema}.dedup k where k.key = g.id`)}
+    union all ${each('key', `select k.id::text as found from ${schema}.dedup k where k.key = g.id`, 'parts')}
     union all ${each('source', `select i.id::text as found from ${schema}.inbox i where left(i.source_id, ${LINK_LENGTH}) = g.short and i.source_id = g.id`)}
     union all ${each('record', `select ${recordJson('i')} as found from ${schema}.idempotency i where i.id = g.id`)}
     union all (select 'fact'::text, ${factJson('f')} from ${schema}.fact f
@@ -49,21 +51,28 @@ export function personCommandsStatement(schema: string): string {
 }
 
 /** Of each id `g`, the commands `c` that are found by it: at most $2. */
-function commandsOf(from: string): string {
-  return `select x.id from given g cross join lateral (select c.id from ${from} limit $2) x`;
+function commandsOf(from: string, ids = 'given'): string {
+  return `select x.id from ${ids} g cross join lateral (select c.id from ${from} limit $2) x`;
 }
 
-/** The commands that go by one of the ids $1, at most $2. By their target, which many share, only if $3 says so. */
+/**
+ * The commands that go by one of the ids $1, at most $2. By their target, which many share, only if $3 says so. By $4, what an id may be
+ * made of, they are found as by a key.
+ */
 export function commandsStatement(schema: string): string {
   return `with recursive given as materialized (select w.id from unnest($1) as w (id)),
+      parts as materialized (select w.id from unnest($1 || $4) as w (id)),
       -- The services, one step in the index of the keys for each.
       s as ((select c.service from ${schema}.command c order by c.service limit 1)
         union all select (select c.service from ${schema}.command c where c.service > s.service order by c.service limit 1)
           from s where s.service is not null),
       found as materialized (
         select n.id::uuid as id from given n where n.id ~ '${UUID_PATTERN}'
-        union all ${commandsOf(`s cross join lateral (select c.id from ${schema}.command c
-          where c.service = s.service and c.idempotency_key = g.id offset 0) c`)}
+        union all ${commandsOf(
+          `s cross join lateral (select c.id from ${schema}.command c
+          where c.service = s.service and c.idempotency_key = g.id offset 0) c`,
+          'parts',
+        )}
         union all ${commandsOf(`${schema}.command c where $3 and c.target = g.id`)})
     select ${commandJson(schema, 'c')} from (select distinct f.id from found f limit $2) f
       cross join lateral (select * from ${schema}.command c where c.id = f.id offset 0) c`;
@@ -76,6 +85,7 @@ const STEPS_OF_A_COMMAND = 200;
 function commandJson(schema: string, c: string): string {
   return `json_build_object('id', ${c}.id, 'service', ${c}.service, 'name', ${c}.name, 'target', ${c}.target, 'module', ${c}.module,
     'idempotencyKey', ${c}.idempotency_key, 'correlation', ${c}.correlation,
+    'edits', (select count(*) from ${schema}.edit d where d.id = ${c}.id),
     'events', (select coalesce(json_agg(json_build_object('at', e.at, 'kind', e.kind, 'from', e.from_state, 'to', e.to_state,
         'attempt', e.attempt, 'error', e.error, 'actor', e.actor) order by e.n), '[]')
       from ${schema}.command_event e where e.command = ${c}.id and e.n <= ${STEPS_OF_A_COMMAND}))::text`;
