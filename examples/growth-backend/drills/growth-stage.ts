@@ -45,15 +45,15 @@ async function open(): Promise<DrilledGrowth> {
   read.check();
   // Not .holdfast: the example may be running on it, and so may other drills.
   const dataDir = await mkdtemp(join(tmpdir(), 'growth-drill-'));
-  const remove = (): void => rmSync(dataDir, { recursive: true, force: true });
-  // A second Ctrl-C ends the process at once.
-  process.once('exit', remove);
+  const remove = (): void => rmSync(dataDir, { recursive: true, force: true, maxRetries: 10 });
   ends.push(async () => remove());
   const name = `growth_drill_${randomBytes(4).toString('hex')}`;
   const database = await findPostgres(env['DATABASE_URL'], join(dataDir, 'postgres'));
   ends.push(database.stop);
   const redis = await findRedis(env['REDIS_URL'], join(dataDir, 'redis'));
   ends.push(redis.stop);
+  // A second Ctrl-C ends the process at once; what was started above is killed first.
+  process.once('exit', remove);
   const databaseUrl = await ownDatabase(database.url, name);
   const growth = await startGrowth({
     databaseUrl,
