@@ -11,7 +11,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-const TASKS = ['bench', 'build', 'check', 'fix', 'start', 'test'];
+const TASKS = ['bench', 'build', 'check', 'drill', 'fix', 'start', 'test'];
 const NODE_TO_BRING = '24.21.0';
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const STAMP = join(ROOT, 'node_modules', '.holdfast-lock');
@@ -229,6 +229,8 @@ async function installDependencies(node) {
 /** Runs the task to its end, hands on the signals this process gets, and answers its exit code. */
 function runTask(node, task, args) {
   const env = { ...process.env, PATH: [dirname(node), process.env.PATH].join(delimiter) };
+  // Whoever opens a second terminal has the old one there: a program that tells what to type can tell this too.
+  if (node !== process.execPath) env.HOLDFAST_BROUGHT_NODE = dirname(node);
   const child = spawn(node, [join(ROOT, 'scripts', `${task}.ts`), ...args], { cwd: ROOT, stdio: 'inherit', env });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {

@@ -1,12 +1,12 @@
 // node examples/growth-backend/main.ts, or npm start -- growth: all processes of the example, on servers that are found or started here.
-import { join, relative, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { isHoldfastError } from 'holdfast';
-import { embeddedPostgres } from 'holdfast/embedded';
 import { Environment, SettingsError } from '../local-processes/environment.ts';
+import { findPostgres } from '../local-processes/find-postgres.ts';
 import { findRedis } from '../local-processes/find-redis.ts';
 import { freePorts } from '../local-processes/free-ports.ts';
 import { NotReadyError } from '../local-processes/process-keeper.ts';
-import { reachPostgres, reachServers, UnreachableError } from '../local-processes/reach-server.ts';
+import { UnreachableError } from '../local-processes/reach-server.ts';
 import { untilSignal } from '../local-processes/until-signal.ts';
 import { type Growth, startGrowth } from './start-growth.ts';
 
@@ -25,7 +25,8 @@ try {
 } catch (error) {
   const isExpected = [SettingsError, UnreachableError, NotReadyError].some((kind) => error instanceof kind);
   if (!isExpected && !isHoldfastError(error)) throw error;
-  console.error((error as Error).message);
+  const inUse = isHoldfastError(error) && error.code === 'EMBEDDED_IN_USE';
+  console.error(inUse ? `${error.message} with GROWTH_DATA` : (error as Error).message);
   process.exitCode = 1;
 } finally {
   for (const stop of started.toReversed()) await stop();
@@ -33,7 +34,8 @@ try {
 
 async function run(wanted: number, speed: number, callTimeoutMs: number): Promise<void> {
   const dataDir = resolve(process.env['GROWTH_DATA'] || '.holdfast');
-  const database = await findDatabase(dataDir);
+  const database = await findPostgres(process.env['DATABASE_URL'], dataDir);
+  started.push(database.stop);
   const redis = await findRedis(process.env['REDIS_URL'], join(dataDir, 'redis'));
   started.push(redis.stop);
   const growth = await startGrowth({
@@ -42,7 +44,7 @@ async function run(wanted: number, speed: number, callTimeoutMs: number): Promis
     prefix: process.env['GROWTH_PREFIX'] ?? '',
     speed,
     callTimeoutMs,
-    firstPort: wanted || (await freePorts(FIRST_PORT, PORTS)),
+    firstPort: await portsFrom(wanted),
     dataDir: join(dataDir, 'partners'),
     onLine: (name, line) => console.log(`${name.padEnd(9)} ${line}`),
   });
@@ -51,16 +53,11 @@ async function run(wanted: number, speed: number, callTimeoutMs: number): Promis
   await asked;
 }
 
-async function findDatabase(dataDir: string): Promise<{ readonly url: string; readonly about: string }> {
-  const given = process.env['DATABASE_URL'];
-  if (given) {
-    await reachServers([{ server: 'PostgreSQL', variable: 'DATABASE_URL', reach: () => reachPostgres(given) }]);
-    return { url: given, about: 'the one that DATABASE_URL names' };
-  }
-  const database = await embeddedPostgres({ dataDir });
-  started.push(() => database.stop());
-  const { url, major } = database;
-  return { url, about: `PostgreSQL ${major} of our own, data in ${relative(process.cwd(), dataDir) || '.'}` };
+async function portsFrom(wanted: number): Promise<number> {
+  const first = await freePorts(wanted || FIRST_PORT, PORTS);
+  if (wanted === 0 || first === wanted) return first;
+  const taken = `GROWTH_PORT is ${wanted}, but not all of ${wanted} to ${wanted + PORTS - 1} are free`;
+  throw new SettingsError(`${taken}; end what listens there, write ${first}, or leave it out`);
 }
 
 function welcome({ settings, client }: Growth, database: string, redis: string): string {
@@ -78,8 +75,14 @@ function welcome({ settings, client }: Growth, database: string, redis: string):
 
   In another terminal:
     export DATABASE_URL='${databaseUrl}' REDIS_URL='${redisUrl}'
-    export GROWTH_API=${client.apiUrl} A2A_ALLOWED_KEY='${a2aKey}'
+    export GROWTH_API=${client.apiUrl} A2A_ALLOWED_KEY='${a2aKey}'${newerNode()}
   Try        examples/growth-backend/README.md
   Stop       Ctrl-C
 `;
+}
+
+/** Where the Node of a second terminal is too old for TypeScript, the one that runs here is put before it. */
+function newerNode(): string {
+  const brought = process.env['HOLDFAST_BROUGHT_NODE'];
+  return brought ? `\n    export PATH='${brought}':"$PATH"` : '';
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePorts } from './free-ports.ts';
-import { reachRedis, UnreachableError } from './reach-server.ts';
+import { reachRedis, reachServers, UnreachableError } from './reach-server.ts';
 
 /** A Redis to work with. */
 export interface FoundRedis {
@@ -19,7 +19,10 @@ const START_MS = 10_000;
 
 /** The one that `REDIS_URL` names, else one at the usual port, else one of our own with its data in `dataDir`. */
 export async function findRedis(given: string | undefined, dataDir: string): Promise<FoundRedis> {
-  if (given) return { url: given, about: 'the one that REDIS_URL names', stop: leaveIt };
+  if (given) {
+    await reachServers([{ server: 'Redis', variable: 'REDIS_URL', reach: () => reachRedis(given) }]);
+    return { url: given, about: 'the one that REDIS_URL names', stop: leaveIt };
+  }
   const isThere = await reachRedis(USUAL).then(
     () => true,
     () => false,

@@ -29,10 +29,14 @@ export async function reachPostgres(connectionString: string): Promise<void> {
 
 export async function reachRedis(url: string): Promise<void> {
   const client = new Redis(url, { lazyConnect: true, connectTimeout: REACH_MS, retryStrategy: () => null });
-  client.on('error', () => undefined);
+  // What it rejects with says only that the connection is closed; why, it tells here.
+  let why: unknown;
+  client.on('error', (error) => (why = error));
   try {
     await client.connect();
     await client.ping();
+  } catch (error) {
+    throw why ?? error;
   } finally {
     client.disconnect();
   }

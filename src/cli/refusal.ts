@@ -18,7 +18,11 @@ export function describeRefusal(refusal: Refusal, id: string): string {
     case 'bad-id':
       return `${JSON.stringify(id)} is not an id: ${refusal.problem}; copy one from holdfast dlq:list`;
     case 'not-failed':
-      return `${id} has not failed, it is ${refusal.status}; holdfast why ${id} tells what it waits for`;
+      return `${id} has not failed, it is ${refusal.status}; ${
+        refusal.status === 'delivered'
+          ? `holdfast events:replay --event-id ${id.replace(/:\d+$/, '')} --projectors <names> --rerun runs again what is declared repeatable`
+          : `holdfast why ${id} tells what it waits for`
+      }`;
     case 'unknown-handler':
       return `no handler is named ${JSON.stringify(refusal.name)}; ${
         refusal.known.length === 0 ? 'none has registered yet' : `known are ${refusal.known.join(', ')}`

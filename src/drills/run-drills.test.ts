@@ -99,7 +99,11 @@ describe('a drill', () => {
     const closed = drill('closed', { about: 'No stage.', stage, run: async () => undefined });
     const next = drill('next', { about: 'The next.', stage: STAGE, run: (_, run) => good(run) });
     const reports = await runDrills([slow, closed, next]);
-    expect(reports.map(({ problem }) => problem)).toEqual(['it took longer than 1 ms', 'no database', undefined]);
+    expect(reports.map(({ problem }) => problem)).toEqual([
+      'it took longer than 1 ms',
+      'it could not begin: no database',
+      undefined,
+    ]);
   });
 
   test('is declared with a name, a sentence, a stage and a function [S0.13]', () => {

@@ -83,7 +83,9 @@ async function runOne(
   let problem: string | undefined;
   try {
     // Waited for also where it is stopped meanwhile: what has begun to open must be closed.
-    const opened = await stages.of(stage);
+    const opened = await stages.of(stage).catch((error: unknown) => {
+      throw new Error(`it could not begin: ${messageOf(error)}`, { cause: error });
+    });
     timer = effects.setTimer(() => over.abort(new Error(`it took longer than ${timeoutMs} ms`)), timeoutMs);
     if (signal.aborted) over.abort(new Error('it was stopped'));
     over.signal.throwIfAborted();

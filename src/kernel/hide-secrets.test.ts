@@ -55,6 +55,7 @@ describe('hidden in a text is', () => {
     'basic functionality of the bearer service',
     'duplicate key value violates unique constraint "orders_pkey"',
     'idempotencyKey: order:1:pay',
+    'payload.dedupeKey: Invalid input: expected string, received undefined',
     'https://registry.example/@scope/name and http://localhost:8080/@vite/client',
     'http://[::1]:8080/x',
     '    at run (file:///app/src/a.ts?v=1:10:5)',

@@ -12,9 +12,9 @@ const AFTER_WORD =
   /\b((?:tokens?|secrets?|passwords?|passwd|pwd|passphrases?|(?:api|access)[ _-]?keys?|credentials?|signatures?|jwts?)\b[^\w\n]{1,4}(?:(?:is|was|of|for|value|given|got|provided|received)[^\w\n]{1,3}){0,2})([\w+/=.~-]{6,})/gi;
 const NAME = /([A-Za-z_][\w.-]{0,63})(?:\\{0,3}["'])?\s{0,3}(=>|[:=])\s{0,3}/g;
 
-// Keys that are no secrets, and are what people look for in an error.
+// Keys that are no secrets, and are what people look for in an error; with the path that leads to them ("payload.dedupeKey").
 const PLAIN_KEY =
-  /^(?:(?:cache|foreign|idempotency|message|object|partition|primary|routing|sort|unique)[-_.]?)?keys?$/i;
+  /^(?:(?:[\w-]+\.)*(?:actor|cache|dedupe?|foreign|idempotency|message|object|partition|primary|routing|sort|unique)[-_.]?)?keys?$/i;
 // In prose these stand before a colon too: "session: not found".
 const PROSE_NAME = /^(?:auth|bearer|otp|pass|pin|session|sig)$/i;
 // Their values are several words: a scheme and a token, a list of cookies.

@@ -39,8 +39,8 @@ describe('holdfast events:replay', () => {
   });
 
   test.each([
-    [[], 'say which: --status failed'],
-    [['--status', 'failed', '--dlq'], 'say which'],
+    [[], 'say one of these: --status failed'],
+    [['--status', 'failed', '--dlq'], 'say one of these'],
     [['--status', 'delivered'], 'only what failed can be replayed so'],
     [['--dlq'], '--id is missing'],
     [['--event-id', 'x', '--rerun'], '--rerun needs --projectors'],

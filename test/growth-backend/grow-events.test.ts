@@ -191,3 +191,20 @@ test('the growth backend: events:replay with each of its flags runs what was cho
   const keys = `select idempotency_key, payload ->> 'dedupeKey' as dedupe from holdfast.outbox where id = $1`;
   expect(await growth.query(keys, [one])).toMatchObject([{ dedupe: events[0]?.dedupeKey }]);
 });
+
+test('the growth backend: an event of a type that nobody knows is a dead letter, and not lost [S0.8]', async ({
+  growth,
+}) => {
+  const entry = await growth.emit(growEvent('typo', { type: 'interview-complete' }));
+  const letters = `select handler, error ->> 'code' as code, error ->> 'message' as message from holdfast.dead_letters
+    where source_message_id = $1`;
+  await expect
+    .poll(() => growth.query(letters, [entry]))
+    .toEqual([
+      {
+        handler: 'from-redis',
+        code: 'MESSAGE_UNREADABLE',
+        message: expect.stringContaining('nobody knows the type "interview-complete"; known are interview-completed,'),
+      },
+    ]);
+});

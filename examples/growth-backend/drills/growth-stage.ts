@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { join, resolve } from 'node:path';
+import { rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Operator } from 'holdfast/operator';
 import type { DrillStage } from 'holdfast/drills';
 import { postgresOperator } from 'holdfast/postgres';
@@ -40,14 +43,25 @@ async function open(): Promise<DrilledGrowth> {
   const read = new Environment(env);
   const speed = read.number('GROWTH_SPEED', 20, [1, 1_000]);
   read.check();
-  const dataDir = resolve(env['GROWTH_DATA'] || '.holdfast');
+  // Not .holdfast: the example may be running on it, and so may other drills.
+  const dataDir = await mkdtemp(join(tmpdir(), 'growth-drill-'));
+  const remove = (): void => rmSync(dataDir, { recursive: true, force: true, maxRetries: 10 });
+  ends.push(async () => remove());
   const name = `growth_drill_${randomBytes(4).toString('hex')}`;
-  const database = await findPostgres(env['DATABASE_URL'], dataDir);
+  const database = await findPostgres(env['DATABASE_URL'], join(dataDir, 'postgres'));
   ends.push(database.stop);
   const redis = await findRedis(env['REDIS_URL'], join(dataDir, 'redis'));
   ends.push(redis.stop);
+  // A second Ctrl-C ends the process at once; what was started above is killed first.
+  process.once('exit', remove);
   const databaseUrl = await ownDatabase(database.url, name);
-  const growth = await startGrowth({ databaseUrl, redisUrl: redis.url, prefix: `${name}:`, speed });
+  const growth = await startGrowth({
+    databaseUrl,
+    redisUrl: redis.url,
+    prefix: `${name}:`,
+    speed,
+    dataDir: join(dataDir, 'partners'),
+  });
   ends.push(() => growth.stop());
   ends.push(() => growth.redis.del(growth.streams.events, growth.streams.dead));
   const pool = new Pool({ connectionString: databaseUrl, max: 2 });

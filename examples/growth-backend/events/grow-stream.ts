@@ -26,7 +26,9 @@ const decode: Decode = ({ headers }) => {
     readonly type: string;
     readonly source?: string;
   };
-  if (!GROW_EVENT_NAMES.some((name) => name === type)) return undefined;
+  // Nothing is lost: what nobody has heard of is a dead letter, and can be replayed once somebody has.
+  if (!GROW_EVENT_NAMES.some((name) => name === type))
+    throw new TypeError(`nobody knows the type ${JSON.stringify(type)}; known are ${GROW_EVENT_NAMES.join(', ')}`);
   return {
     type: `grow.${type}`,
     id: payload.dedupeKey,

@@ -50,7 +50,7 @@ export const eventsReplay: Command = {
 function selectionOf({ options }: Invocation): 'failed' | { readonly id: string } {
   const forms = ['status', 'dlq', 'event-id'].filter((name) => options.has(name));
   if (forms.length !== 1) {
-    throw usageError('say which: --status failed, --dlq --id <dlq-id>, or --event-id <id>');
+    throw usageError('say one of these: --status failed, --dlq --id <dlq-id>, or --event-id <id>');
   }
   if (forms[0] === 'event-id') {
     if (options.flag('rerun') && options.list('projectors').length === 0) {

@@ -32,12 +32,18 @@ export const runShow: Command = {
     const store = await openCommands(invocation);
     const service = invocation.options.text('service');
     const run = runOf(target, await store.ofTarget(service, target));
-    if (run === undefined) throw new CliError(`no command was sent to ${JSON.stringify(target)}, or it is forgotten`);
+    if (run === undefined) throw new CliError(nothing(target, service));
     if (invocation.options.flag('follow')) await follow(invocation, store, service, target);
     else invocation.output.answer(run, () => show(invocation, run));
     return EXIT.ok;
   },
 };
+
+function nothing(target: string, service: string | undefined): string {
+  const whose = service === undefined ? '' : ` by the service ${JSON.stringify(service)}`;
+  const sent = `no command was sent to ${JSON.stringify(target)}${whose}, or it is forgotten`;
+  return `${sent}; a target is for example the id of a run, and holdfast trace <id> finds it by any other`;
+}
 
 async function openCommands({ database }: Invocation): Promise<CommandStore<never>> {
   const { driver, schema, target } = await database();
