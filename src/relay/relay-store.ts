@@ -200,10 +200,13 @@ export interface SettleTarget {
 /** A row that is about to be started, and how often that makes. A number and not a step: a lost answer counts nothing twice. */
 export type MarkTarget = SettleTarget & { readonly starts: number };
 
+/** A row of which an attempt has ended, with how long that took; of one that was not run it is not told. */
+export type EndedTarget = SettleTarget & { readonly durationMs?: number };
+
 /** How one run ended, to be written. */
 export type Settlement =
   | (SettleTarget & { readonly kind: 'done'; readonly attempts: number; readonly durationMs: number })
-  | (SettleTarget & {
+  | (EndedTarget & {
       /** To be tried again after `delayMs`. Holds its key. */
       readonly kind: 'retry';
       readonly delayMs: number;
@@ -211,7 +214,7 @@ export type Settlement =
       readonly attempts: number;
       readonly error: DeliveryError;
     })
-  | (SettleTarget & {
+  | (EndedTarget & {
       /** Failed for good: a dead letter. */
       readonly kind: 'dead';
       readonly attempts: number;

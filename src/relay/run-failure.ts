@@ -7,7 +7,7 @@ import { toDeliveryError } from './delivery-error.ts';
 import { type HandlerDefinition, type OnDead, rulesOf, type RunRules } from './handler.ts';
 import type { LineChange } from './owned-unit.ts';
 import type { RelayEvent } from './relay-event.ts';
-import type { Delivery, DeliveryError, SettleTarget, Settlement } from './relay-store.ts';
+import type { Delivery, DeliveryError, EndedTarget, Settlement } from './relay-store.ts';
 
 /** What follows a failed attempt: what is written, how the key's line changes, and what is told. */
 export interface FailurePlan {
@@ -19,7 +19,7 @@ export interface FailurePlan {
 /** A failed attempt as it is judged. `startedAt` is when the attempt began; `random` one draw from [0, 1). */
 export interface FailedAttempt {
   readonly delivery: Delivery;
-  readonly target: SettleTarget;
+  readonly target: EndedTarget;
   readonly error: unknown;
   readonly startedAt: Instant;
   readonly now: Instant;
@@ -64,7 +64,7 @@ export function planFailure<Tx>(handler: HandlerDefinition<Tx>, failed: FailedAt
 export function deadPlan<Tx>(
   handler: HandlerDefinition<Tx>,
   delivery: Delivery,
-  target: SettleTarget,
+  target: EndedTarget,
   attempts: number,
   error: DeliveryError,
 ): Pick<FailurePlan, 'settlement' | 'change'> {

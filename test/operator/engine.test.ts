@@ -190,6 +190,31 @@ describe('with the engine', () => {
     expect(generations).toEqual([8]);
   });
 
+  test('a run that failed has its beginning and its end in the run log, also one that is tried again later [S0.11]', async ({
+    postgres: server,
+  }) => {
+    const { database, hf, start, send } = await openShop(server);
+    hf.on(
+      orderPlaced,
+      'mail',
+      ({ n }) => {
+        throw n === 1 ? new TerminalHandlerError('no') : new Error('later');
+      },
+      { onDead: 'pass', policy: { baseDelayMs: 3_600_000, maxDelayMs: 3_600_000, jitter: false } },
+    );
+    await start();
+    const [dead = '', waiting = ''] = await send(hf, 'a', [1, 2]);
+    await until(database, dead, 'failed');
+    const logOf = (id: string): Promise<readonly unknown[]> =>
+      database.sql(
+        `select status, attempt, started_at <= clock_timestamp() as began, completed_at >= started_at as ended
+         from $S.run_log where event_id = $1`,
+        [id],
+      );
+    expect(await logOf(dead)).toEqual([{ status: 'failed', attempt: 1, began: true, ended: true }]);
+    await expect.poll(() => logOf(waiting)).toEqual([{ status: 'waiting', attempt: 1, began: true, ended: null }]);
+  });
+
   test('a paused handler starts nothing until it is resumed; the others of the message do', async ({
     postgres: server,
   }) => {

@@ -158,7 +158,8 @@ function runLog(schema: string): string {
   return `create view ${schema}.run_log as
     select d.id as event_id, d.type, h.service, h.name as projector,
       case when r.id is not null then 'running' when d.state = 2 then 'failed' when d.state = 1 then 'waiting' else 'ready' end as status,
-      coalesce(r.attempt, d.attempts) as attempt, ${lastError('d.error')} as error, r.started_at, d.failed_at as completed_at,
+      coalesce(r.attempt, d.attempts) as attempt, ${lastError('d.error')} as error,
+      coalesce(r.started_at, d.ran_at) as started_at, d.failed_at as completed_at,
       d.cycle, d.rerun
     from ${schema}.delivery d left join ${schema}.handler h on h.id = d.handler
       left join ${schema}.live_run r on r.id = d.id and r.handler = d.handler

@@ -16,7 +16,7 @@ export function settleStatements(schema: string): Readonly<Record<'finish' | 'fa
     fail: `with ${fence(schema)},
       x as (
         select * from json_to_recordset($3::text::json) as x (unit int, epoch bigint, seq bigint, state smallint, version int,
-          cycle int, kind text, delay_ms float8, attempts int, retry jsonb, error jsonb, holds boolean)),
+          cycle int, kind text, delay_ms float8, attempts int, retry jsonb, error jsonb, holds boolean, duration_ms float8)),
       d as (
         update ${schema}.delivery d set
           state = case when x.kind = 'dead' then 2 else 1 end,
@@ -24,6 +24,7 @@ export function settleStatements(schema: string): Readonly<Record<'finish' | 'fa
           failed_at = case when x.kind = 'dead' then clock_timestamp() end,
           first_failed_at = case when x.kind = 'postpone' then d.first_failed_at else coalesce(d.first_failed_at, clock_timestamp()) end,
           holds = d.key is not null and (x.kind <> 'dead' or x.holds),
+          ran_at = coalesce(clock_timestamp() - x.duration_ms * interval '1 millisecond', d.ran_at),
           attempts = coalesce(x.attempts, d.attempts), retry = coalesce(x.retry, d.retry), error = x.error, starts = 0
         from x join f on f.unit = x.unit and f.epoch = x.epoch where ${IS_TARGET} and d.cycle = x.cycle returning d.seq)
       ${FENCED_ANSWER}`,
@@ -149,9 +150,20 @@ function failedRow(settlement: Failed): object {
   const row = { ...targetRow(settlement), kind: settlement.kind, error: settlement.error };
   switch (settlement.kind) {
     case 'retry':
-      return { ...row, delay_ms: settlement.delayMs, attempts: settlement.attempts, retry: settlement.retry };
+      return {
+        ...row,
+        delay_ms: settlement.delayMs,
+        attempts: settlement.attempts,
+        retry: settlement.retry,
+        duration_ms: settlement.durationMs,
+      };
     case 'dead':
-      return { ...row, attempts: settlement.attempts, holds: settlement.holds };
+      return {
+        ...row,
+        attempts: settlement.attempts,
+        holds: settlement.holds,
+        duration_ms: settlement.durationMs,
+      };
     case 'postpone':
       return { ...row, delay_ms: settlement.delayMs };
   }

@@ -42,6 +42,7 @@ export const SEQ_STEP = 64;
  *   holds    later messages of its key wait behind it
  *   starts   how often it was started by a process that died, as far as that was marked
  *   cycle    raised by each replay · rerun: raised when a handler that had succeeded is run again on purpose
+ *   ran_at   when the last attempt that failed had begun
  *   taken_as what it waits to be taken as while no handler is known, where that is not its type
  *   mirrored the last cycle of whose end a copy was made elsewhere
  * due_at is set in state 1 alone, failed_at in state 2 alone, and nothing holds in state 0. One constraint says it all: PostgreSQL
@@ -68,6 +69,7 @@ export function messageTables(schema: string): readonly string[] {
     error jsonb,
     first_failed_at timestamptz,
     failed_at timestamptz,
+    ran_at timestamptz,
     failure_history jsonb not null default '[]',
     taken_as text,
     mirrored int not null default -1,
