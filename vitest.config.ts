@@ -23,8 +23,6 @@ export default defineConfig({
           name: 'real',
           include: ['test/**/*.test.ts', 'examples/**/*.test.ts', 'bench/**/*.test.ts'],
           pool: 'forks',
-          // What was imported once is not read again for every file: a fifth of a worker's time.
-          isolate: false,
           globalSetup: ['test/support/global-setup.ts'],
           // Sockets, browsers and processes on a busy machine: the limit only ends what hangs, it judges nothing.
           testTimeout: 240_000,

@@ -18,7 +18,7 @@ const FATAL = ['kill-before', 'kill-after'] as const;
 function fault(): (typeof MILD)[number] | (typeof FATAL)[number] | undefined {
   if (Math.random() >= 0.01) return undefined;
   // A process takes a second to come back.
-  const kinds = Math.random() < 0.2 ? FATAL : MILD;
+  const kinds = Math.random() < 0.5 ? FATAL : MILD;
   return kinds[Math.floor(Math.random() * kinds.length)];
 }
 
