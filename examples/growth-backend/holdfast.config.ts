@@ -2,6 +2,7 @@
 //   holdfast relay --config examples/growth-backend/holdfast.config.ts
 import type { Holdfast, StartOptions } from 'holdfast';
 import type { PoolClient } from 'pg';
+import { noteRecorded } from './events/note-recorded.ts';
 import { registerProjectors } from './events/projectors.ts';
 import { growthService } from './growth-service.ts';
 import { readSettings } from './settings.ts';
@@ -13,5 +14,8 @@ registerProjectors(service.hf, settings.speed);
 process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 
 export const hf: Holdfast<PoolClient> = service.hf;
-export const startOptions: StartOptions = service.startOptions;
+export const startOptions: StartOptions = {
+  ...service.startOptions,
+  observers: [...(service.startOptions.observers ?? []), noteRecorded(service.facts)],
+};
 export const afterStop = (): Promise<void> => service.close();

@@ -55,7 +55,7 @@ async function replay({ env }: Growth, ...args: string[]): Promise<string> {
 }
 
 test(
-  'the growth backend: an event that comes again under its dedupe key is one row, and nothing of the projections is written anew [S0.8] [S0.11]',
+  'the growth backend: an event that comes again under its dedupe key is one row, and nothing of the projections is written anew [S0.8] [S0.11] [X.7]',
   // The first of them starts everything.
   { timeout: 240_000 },
   async ({ growth }) => {
@@ -82,6 +82,10 @@ test(
     await expect.poll(() => growth.query(open)).toEqual([]);
     expect(await projectionsOf(growth, 'user_duplicate')).toEqual(before);
     const eventId = (await eventIdOf(growth, event.dedupeKey)) ?? '';
+    // What came over the stream alone is found by its user all the same.
+    const env = { DATABASE_URL: growth.env['DATABASE_URL'] };
+    const traced = async (): Promise<string> => (await runHoldfast(['trace', 'user_duplicate', '--json'], { env })).out;
+    await expect.poll(traced).toContain(eventId);
     const once = 'delivered 1';
     expect(await runsOf(growth, eventId)).toEqual({
       record: once,
