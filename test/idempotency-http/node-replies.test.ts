@@ -152,8 +152,7 @@ test('HTTP/2 is answered, and answered again [X.15]', async () => {
   expect(warnings).toEqual([]);
 });
 
-// Both wait for half a minute of silence.
-test.concurrent.each([
+test.each([
   ['pipe', (source: Readable, response: Response): unknown => source.pipe(response)],
   ['pipeline', (source: Readable, response: Response): unknown => pipeline(source, response, () => undefined)],
 ])(

@@ -257,12 +257,16 @@ test('after a restart of the server everything is looked at anew: it may have lo
     await client.query('commit');
     client.release();
   };
+  const open = async (): Promise<unknown[]> => (await pool.query('select payload from holdfast.delivery')).rows;
   await send(1);
   await expect.poll(() => seen).toEqual([1]);
+  // What is not settled yet would be handled once more, as is its right.
+  await expect.poll(open).toEqual([]);
   // As a replica would give it that took over without the last messages: a place and a transaction that were read past.
   await send(2, `update holdfast.delivery set seq = 1, tx = '3'`);
   await send(3);
   await expect.poll(() => seen).toEqual([1, 3]);
+  await expect.poll(open).toEqual([{ payload: 2 }]);
   await server.restart('fast');
   await expect.poll(() => seen).toEqual([1, 3, 2]);
 });
