@@ -157,6 +157,10 @@ describe('while a Kafka of its own', () => {
       }),
     );
     const broker = openBroker({ brokers: [server.url] });
+    // The broker knows of a rule a moment after it was made.
+    const sealed = async (): Promise<string | undefined> =>
+      (await broker.publish([message(0, { type: 'sealed.up', key: 'a' })]))[0]?.kind;
+    await expect.poll(sealed).toBe('failed');
     const batch = [message(1, { type: 'sealed.up', key: 'a' }), message(2), message(3, { key: 'a' })];
     const results = await broker.publish(batch);
     expect(results.map(({ kind }) => kind)).toEqual(['failed', 'published', 'failed']);

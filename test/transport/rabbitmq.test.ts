@@ -292,18 +292,21 @@ describe('a service on RabbitMQ', () => {
 /** As a client does that knows nothing of us: text or bytes, with an id of its own, and no headers. */
 async function sendRaw(url: string, exchange: string, bodies: readonly (string | Buffer)[]): Promise<void> {
   await connected(url, async (connection) => {
+    const [first = ''] = bodies;
+    // Exchange and binding are there as soon as the service consumes. What is sent to a missing exchange ends its channel.
+    const isRouted = async (): Promise<boolean> => {
+      const own = await connection.createConfirmChannel();
+      let wasReturned = false;
+      own.on('error', () => undefined).once('return', () => (wasReturned = true));
+      own.publish(exchange, 'order.placed', Buffer.from(first), { messageId: String(first), mandatory: true });
+      const isConfirmed = await own.waitForConfirms().then(
+        () => true,
+        () => false,
+      );
+      return isConfirmed && !wasReturned;
+    };
+    await expect.poll(isRouted).toBe(true);
     const channel = await connection.createConfirmChannel();
-    // Its binding is there as soon as the service consumes.
-    await expect
-      .poll(async () => {
-        let isRouted = true;
-        channel.once('return', () => (isRouted = false));
-        const [first = ''] = bodies;
-        channel.publish(exchange, 'order.placed', Buffer.from(first), { messageId: String(first), mandatory: true });
-        await channel.waitForConfirms();
-        return isRouted;
-      })
-      .toBe(true);
     for (const body of bodies.slice(1))
       channel.publish(exchange, 'order.placed', Buffer.from(body), { messageId: String(body) });
     await channel.waitForConfirms();
