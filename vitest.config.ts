@@ -7,7 +7,7 @@ const always = { retry: 0, allowOnly: false, restoreMocks: true, unstubEnvs: tru
 export default defineConfig({
   test: {
     // Most tests wait for sockets and processes; vitest's own choice leaves one of two cores idle.
-    maxWorkers: availableParallelism() + 2,
+    maxWorkers: availableParallelism() + 1,
     projects: [
       {
         test: {

@@ -26,7 +26,7 @@ function runningIn({ journal }: Member): string[] {
 test('a worker that wakes up after its lease was taken finishes nothing, and says how much it did not [X.2] [X.3]', async () => {
   const server = await privatePostgres();
   const database = await CrashDatabase.make(server.url);
-  const crew = new Crew({ url: server.url, leaseMs: 1_000, clockOffMs: 0, workMs: [1, 5] });
+  const crew = new Crew({ url: server.url, leaseMs: 3_000, clockOffMs: 0, workMs: [1, 5] });
   const sleeper = crew.hire();
   await until('the first worker is ready', () => isReady(sleeper));
   const ids = await database.workerIds(sleeper);

@@ -1,8 +1,10 @@
 import { createServer, connect as connectTo, type AddressInfo, type Socket } from 'node:net';
 import { Client, Pool } from 'pg';
+import postgresJs from 'postgres';
 import { describe, expect, onTestFinished } from 'vitest';
 import { event, holdfast, type RelayEvent } from '../../src/index.ts';
 import { migrate, postgres } from '../../src/postgres/index.ts';
+import { findDriver } from '../../src/postgres/driver/find-driver.ts';
 import { pgDriver, type PgPoolInside } from '../../src/postgres/driver/pg-driver.ts';
 import { systemEffects } from '../../src/system/effects.ts';
 import { privatePostgres } from '../crash/private-postgres.ts';
@@ -230,6 +232,30 @@ test(
     );
   },
 );
+
+test('a process that stands still inside a transaction of its own holds up the others only so long [X.2] [X.3]', async ({
+  postgres: server,
+}) => {
+  const pool = poolNamed(server, 'stands-still');
+  const sql = postgresJs(server.url, { max: 1, onnotice: () => undefined });
+  onTestFinished(() => sql.end({ timeout: 1 }));
+  for (const stopped of [findDriver(pool, systemEffects, 300), findDriver(sql, systemEffects, 300)]) {
+    const link = stopped?.link();
+    const [other, key] = [driverOn(pool).link(), Math.floor(Math.random() * 2 ** 31)];
+    const [held, never] = [Promise.withResolvers<void>(), Promise.withResolvers<never>()];
+    const resting = link?.transaction(async (query) => {
+      await query(`select pg_advisory_xact_lock(${key})::text`, []);
+      held.resolve();
+      await never.promise;
+    });
+    const ended = expect(resting).rejects.toThrow();
+    await held.promise;
+    expect(await other.query(`select pg_advisory_lock(${key})::text`, [])).toHaveLength(1);
+    never.reject(new Error('on purpose'));
+    await ended;
+    await Promise.all([link?.close(), other.close()]);
+  }
+});
 
 test('after a restart of the server everything is looked at anew: it may have lost what was seen before [X.3]', async () => {
   const server = await privatePostgres();

@@ -4,7 +4,7 @@ import { encodeParam, type SqlParam } from '../sql-runner.ts';
 import { ConnectionLost, type Driver, type Link, type Query, type Row, type Subscription } from './driver.ts';
 import { isReadOnly, sqlStateOf } from './database-error.ts';
 import { ANSWER_TIMEOUT_MS, withinLimit } from './time-limit.ts';
-import { limitStatements, restedTooLong } from './transaction-limits.ts';
+import { limitStatements, restedTooLong, restLimit } from './transaction-limits.ts';
 import { Turns } from './turns.ts';
 
 interface PgAnswer {
@@ -122,7 +122,7 @@ class PgLink implements Link {
 
   transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
     return this.#turns.run(async () => {
-      await this.#query('begin');
+      await this.#query(`begin; ${restLimit(this.#limits.answerMs)}`);
       const client = this.#client;
       try {
         const result = await work((text, params) => this.#query(text, params, client));

@@ -3,7 +3,7 @@ import { encodeParam, type SqlParam } from '../sql-runner.ts';
 import { ConnectionLost, type Driver, type Link, type Query, type Row } from './driver.ts';
 import { type PostgresJsBegin, PostgresJsTransaction } from './postgres-js-transaction.ts';
 import { ANSWER_TIMEOUT_MS, withinLimit } from './time-limit.ts';
-import { limitStatements, restedTooLong } from './transaction-limits.ts';
+import { limitStatements, restedTooLong, restLimit } from './transaction-limits.ts';
 import { Turns } from './turns.ts';
 
 interface Pending extends PromiseLike<unknown> {
@@ -106,7 +106,10 @@ class PostgresJsLink implements Link {
     return this.#turns.run(() => {
       this.#refuseIfClosed();
       const transaction = new PostgresJsTransaction<Sql>(this.#effects, this.#answerMs);
-      const result = transaction.run(this.#sql, (tx) => work(queryOn(tx)));
+      const result = transaction.run(this.#sql, async (tx) => {
+        await queryOn(tx)(restLimit(this.#answerMs));
+        return work(queryOn(tx));
+      });
       return withinLimit(this.#effects, result, () => transaction.refuse(), this.#answerMs);
     });
   }

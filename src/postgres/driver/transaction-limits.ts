@@ -10,6 +10,14 @@ export function limitStatements(restMs: number): string {
   return `set local idle_in_transaction_session_timeout = ${limit}; set local lock_timeout = ${limit}; set local holdfast.effect = 'open'`;
 }
 
+/**
+ * The same for a transaction of our own, between whose statements there is no work of others: a process that is stopped there, by its
+ * machine or by hand, must not hold its locks for ever. Nobody could register.
+ */
+export function restLimit(restMs: number): string {
+  return `set local idle_in_transaction_session_timeout = ${Math.ceil(restMs)}`;
+}
+
 /** True in SQL as long as the transaction of the effect is the one that was begun for it. */
 export const IS_SAME_TRANSACTION = `current_setting('holdfast.effect', true) = 'open'`;
 
