@@ -1,5 +1,52 @@
+export {
+  BREAKER_STATES,
+  type BreakerChanged,
+  type BreakerRecord,
+  type Breakers,
+  type BreakerState,
+} from './breaker-record.ts';
+export {
+  type Bulk,
+  BULK_OUTCOMES,
+  BULK_STATES,
+  BULK_VERBS,
+  type BulkChanged,
+  type BulkFilter,
+  type BulkForecast,
+  type BulkItem,
+  type BulkOperations,
+  type BulkOutcome,
+  type BulkRequest,
+  type BulkState,
+  type BulkVerb,
+} from './bulk.ts';
+export {
+  ERROR_GROUP_STATES,
+  type ErrorGroup,
+  type ErrorGroupChanged,
+  type ErrorGroupFilter,
+  type ErrorGroups,
+  type ErrorGroupState,
+} from './error-group.ts';
 export type { FailureCycle } from './failure-cycle.ts';
 export type { DeliveryForecast, Forecast, PlannedAttempt, PolicyLookup } from './forecast.ts';
+export {
+  type CommandRecord,
+  IDEMPOTENCY_STATUSES,
+  type IdempotencyRecord,
+  type IdempotencyStatus,
+  type KeptLists,
+  type OutgoingCall,
+} from './kept-lists.ts';
+export {
+  type ListedMessage,
+  MESSAGE_TABS,
+  type MessageFilter,
+  type MessagePage,
+  type Messages,
+  type MessageTab,
+  type TabCount,
+} from './message-list.ts';
 export type {
   BadId,
   Cancelled,
@@ -7,12 +54,15 @@ export type {
   Edited,
   Found,
   HandlerRefusal,
+  Limited,
   NotFailed,
   NotFound,
   Paused,
+  Released,
   Replayed,
   Resumed,
   Retired,
+  Skipped,
 } from './operator-outcomes.ts';
 export {
   AUDIT_VERBS,
@@ -40,8 +90,18 @@ export type {
   Operator,
   Page,
   Paging,
+  PayloadMatch,
   ReplayOptions,
 } from './operator.ts';
+export {
+  type Attention,
+  type HandlerOverview,
+  type Overview,
+  OVERVIEW_RANGES,
+  type OverviewPoint,
+  type OverviewRange,
+} from './overview.ts';
+export type { Finding, SnapshotHolder, SystemRecord, TableHealth, WorkerRecord } from './system-record.ts';
 export {
   type Trace,
   TRACE_STEPS,

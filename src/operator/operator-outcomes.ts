@@ -78,3 +78,16 @@ export type Retired =
   | { readonly kind: 'has-workers'; readonly workers: readonly string[] }
   | { readonly kind: 'has-open'; readonly open: number; readonly failed: number }
   | HandlerRefusal;
+
+export type Released = { readonly kind: 'released'; readonly count: number } | HandlerRefusal;
+
+export type Skipped =
+  | { readonly kind: 'skipped'; readonly messageId: string }
+  /** Nothing of the key has failed. */
+  | { readonly kind: 'nothing-failed' }
+  | HandlerRefusal;
+
+export type Limited =
+  | { readonly kind: 'limited'; readonly limit: number | undefined }
+  | { readonly kind: 'unchanged'; readonly limit: number | undefined }
+  | HandlerRefusal;

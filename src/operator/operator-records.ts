@@ -40,6 +40,8 @@ export interface DeadLetter {
   readonly updatedAt: Date;
   /** Later messages of its key wait behind it. */
   readonly holds: boolean;
+  /** The error group it is in; absent for what failed before groups were kept. */
+  readonly group: string | undefined;
 }
 
 /** A message in one line, as the view `outbox` shows it. */
@@ -130,6 +132,18 @@ export const AUDIT_VERBS = [
   'retire',
   'pause-all',
   'resume-all',
+  'release',
+  'skip',
+  'limit',
+  'resolve-group',
+  'ignore-group',
+  'reopen-group',
+  'start-bulk',
+  'pause-bulk',
+  'resume-bulk',
+  'cancel-bulk',
+  'open-breaker',
+  'close-breaker',
 ] as const;
 
 export type AuditVerb = (typeof AUDIT_VERBS)[number];
@@ -161,6 +175,8 @@ export interface HandlerRecord {
   readonly isPinned: boolean;
   readonly isRepeatable: boolean;
   readonly pausedAt: Date | undefined;
+  /** Runs at once in each process, as an operator set it. */
+  readonly limit: number | undefined;
   readonly registeredAt: Date;
   /** Live workers that serve it. */
   readonly workers: readonly string[];

@@ -1,4 +1,9 @@
+import type { Breakers } from './breaker-record.ts';
+import type { BulkOperations } from './bulk.ts';
+import type { ErrorGroups } from './error-group.ts';
 import type { Forecast, PolicyLookup } from './forecast.ts';
+import type { KeptLists } from './kept-lists.ts';
+import type { Messages } from './message-list.ts';
 import type {
   AuditRecord,
   AuditVerb,
@@ -17,12 +22,17 @@ import type {
   Edited,
   Found,
   HandlerRefusal,
+  Limited,
   NotFound,
   Paused,
+  Released,
   Replayed,
   Resumed,
   Retired,
+  Skipped,
 } from './operator-outcomes.ts';
+import type { Overview, OverviewRange } from './overview.ts';
+import type { SystemRecord } from './system-record.ts';
 import type { Traced, TraceOptions } from './trace.ts';
 import type { DeliveryReason } from './why.ts';
 
@@ -61,8 +71,18 @@ export interface DeadLetterFilter {
   readonly until?: Date | undefined;
   /** `code` of the last error, as it is written there. */
   readonly errorCode?: string | undefined;
-  /** Part of the id, type, key, error message or payload, in any case. */
+  /** An error group's id. */
+  readonly group?: string | undefined;
+  /** Values in the payload; all of them must be there. Found by an index. */
+  readonly payload?: readonly PayloadMatch[] | undefined;
+  /** Part of the id, type, key, error message or payload, in any case. Reads what the other fields leave. */
   readonly search?: string | undefined;
+}
+
+/** A value at a place in the payload: `{ path: ['customer', 'id'], value: 42 }`. */
+export interface PayloadMatch {
+  readonly path: readonly string[];
+  readonly value: string | number | boolean | null;
 }
 
 /** Which changes. What is left out does not matter. */
@@ -103,7 +123,7 @@ export interface MessageReplayOptions extends ReplayOptions {
  *
  * Where a handler is named, its name is enough unless two services have one of that name; then write `service/name`.
  */
-export interface Operator {
+export interface Operator extends BulkOperations, Breakers, ErrorGroups, KeptLists, Messages {
   /** Dead letters, the newest first. Default status: `pending`, those that nobody has dealt with. */
   deadLetters(
     filter?: DeadLetterFilter & Paging & { readonly status?: DeadLetterStatus | undefined },
@@ -192,6 +212,19 @@ export interface Operator {
   heldKeys(
     filter?: Paging & { readonly service?: string | undefined; readonly handler?: string | undefined },
   ): Promise<Page<HeldKey>>;
+  /**
+   * Lets a key go on past what failed: that stays a dead letter and holds nothing any more; what was parked behind it runs, in its
+   * order. `count`: how many go on. 0 when nothing was held.
+   */
+  releaseKey(handler: string, key: string, by: By): Promise<Released>;
+  /** Gives up the first of a key that failed; what waits behind it goes on. */
+  skipKey(handler: string, key: string, by: By & { readonly reason: string }): Promise<Skipped>;
+  /** At most so many runs of a handler at once in each process, whatever its code says; `undefined`: as its code says. */
+  limit(handler: string, limit: number | undefined, by: By): Promise<Limited>;
+  /** Is anything lost or late, and what needs somebody. Never counts a table. */
+  overview(options?: { readonly range?: OverviewRange | undefined }): Promise<Overview>;
+  /** Processes, tables and what is wrong with them. */
+  system(): Promise<SystemRecord>;
   /** What was changed by hand, the newest first. */
   audit(filter?: AuditFilter & Paging): Promise<Page<AuditRecord>>;
 }

@@ -7,13 +7,22 @@ import { quotedSchema } from '../schema-name.ts';
 import { boundedRunner } from '../bounded-runner.ts';
 import { ANSWER_TIMEOUT_RULE } from '../driver/time-limit.ts';
 import { type SqlConnection, sqlRunner, type SqlRunner } from '../sql-runner.ts';
+import { breakerVerbs } from './breaker-verbs.ts';
+import { bulkVerbs } from './bulk-verbs.ts';
 import { listAudit } from './audit-list.ts';
 import { listDeadLetters } from './dead-letter-list.ts';
+import { groupVerbs } from './group-verbs.ts';
 import { readStats } from './handler-stats.ts';
 import { handlerVerbs } from './handler-verbs.ts';
 import { listHeldKeys } from './held-keys.ts';
+import { keptLists } from './kept-lists.ts';
+import { keyVerbs } from './key-verbs.ts';
+import { limitVerb } from './limit-verb.ts';
+import { messageList } from './message-list.ts';
 import { findMessage, forecastMessage, showMessage } from './message-reads.ts';
 import { messageVerbs } from './message-verbs.ts';
+import { readOverview } from './overview.ts';
+import { readSystem } from './system.ts';
 import { traceId } from './trace-reads.ts';
 import { whyMessage } from './why-facts.ts';
 
@@ -49,6 +58,15 @@ export function postgresOperator(options: PostgresOperatorOptions): Operator {
   return {
     ...messageVerbs(sql, schema),
     ...handlerVerbs(sql, schema),
+    ...keyVerbs(sql, schema),
+    ...limitVerb(sql, schema),
+    ...bulkVerbs(sql, schema),
+    ...breakerVerbs(sql, schema),
+    ...groupVerbs(sql, schema),
+    ...keptLists(sql, schema),
+    ...messageList(sql, schema),
+    overview: ({ range = 'hour' } = {}) => readOverview(sql, schema, range),
+    system: () => readSystem(sql, schema),
     deadLetters: (filter = {}) => listDeadLetters(sql, schema, filter),
     find: (id) => withId(id, (parsed) => findMessage(sql, schema, parsed)),
     show: (id) => withId(id, (parsed) => showMessage(sql, schema, parsed)),
