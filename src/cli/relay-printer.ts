@@ -96,6 +96,7 @@ export class RelayPrinter {
           why: event.why,
         });
         break;
+      case 'started':
       case 'run-started':
       case 'received':
       case 'units-acquired':

@@ -91,6 +91,11 @@ export type RelayEvent =
       readonly ignored: number;
     }
   | { readonly kind: 'house'; readonly report: HouseReport }
+  | {
+      /** Joined the other workers and about to handle messages. A publishing handler's types are not known beforehand. */
+      readonly kind: 'started';
+      readonly handlers: readonly { readonly handler: string; readonly types: readonly string[] }[];
+    }
   | { readonly kind: 'stopping' }
   | { readonly kind: 'stopped' };
 

@@ -107,6 +107,7 @@ class Relay<Tx> implements RunningRelay {
   async start(): Promise<void> {
     try {
       await this.#membership.start();
+      this.#tell({ kind: 'started', handlers: this.#announced() });
       // Whoever wakes it may also have paused a handler or died: the look-round is cheap.
       this.#reader.start(await this.#parts.session.listen(() => this.#reader.wake()));
       for (const mirror of this.#mirrors) mirror.start();
@@ -152,6 +153,13 @@ class Relay<Tx> implements RunningRelay {
     await this.#membership.leave().catch((error: unknown) => this.#failed('leave', error));
     await session.close().catch((error: unknown) => this.#failed('close', error));
     this.#tell({ kind: 'stopped' });
+  }
+
+  #announced(): (RelayEvent & { readonly kind: 'started' })['handlers'] {
+    return [...this.#parts.handlers.values()].map(({ name, kind, takes }) => ({
+      handler: name,
+      types: kind === 'publish' ? [] : [...takes.keys()],
+    }));
   }
 
   /** Waits until nothing runs and all results are written, and says meanwhile that this worker lives. */

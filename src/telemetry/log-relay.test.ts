@@ -106,6 +106,7 @@ test('what lasts is told when it begins, and when senders are let in again', () 
 test('units and the end of a relay are told', () => {
   const { logger, levels } = watched();
   const observe = logRelay(logger);
+  observe({ kind: 'started', handlers: [] });
   observe({ kind: 'units-acquired', units: [1], orphaned: 0 });
   observe({ kind: 'units-acquired', units: [2], orphaned: 1 });
   observe({ kind: 'units-released', units: [1] });
@@ -113,6 +114,7 @@ test('units and the end of a relay are told', () => {
   observe({ kind: 'stopping' });
   observe({ kind: 'stopped' });
   expect(levels()).toEqual([
+    'info: relay started',
     'debug: units acquired',
     'info: took over from a dead process',
     'debug: units released',

@@ -61,6 +61,7 @@ export function logRelay(logger: Logger, fields: LogFields = {}): RelayObserver 
       }
       case 'house':
         return house(event.report);
+      case 'started':
       case 'stopping':
       case 'stopped':
         return logger.info(fields, `relay ${event.kind}`);

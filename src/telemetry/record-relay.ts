@@ -1,5 +1,5 @@
 import type { Effects } from '../kernel/effects.ts';
-import type { RelayEvent } from '../relay/relay-event.ts';
+import type { RefusedReason, RelayEvent } from '../relay/relay-event.ts';
 import { HOUSE_UNIT, type HouseReport } from '../relay/relay-store.ts';
 import { type CounterName, type GaugeName, type HistogramName, SAMPLED } from './metric-catalog.ts';
 import type { Labels, MetricSink } from './metric-sink.ts';
@@ -8,6 +8,13 @@ type RelaySink = MetricSink<CounterName, HistogramName, GaugeName>;
 
 const NO_LABELS: Labels = {};
 const OUTCOMES = ['done', 'retry', 'dead'] as const;
+const REFUSALS: readonly RefusedReason[] = ['lease-lost', 'row-changed', 'outcome-unknown'];
+const COUNTED_BY_TYPE: readonly CounterName[] = [
+  'consumer_dedup_hits_total',
+  'dlq_messages_total',
+  'holdfast_attempts_total',
+  'holdfast_parked_total',
+];
 
 /** Turns what a relay tells into numbers. */
 export class RelayRecorder {
@@ -24,6 +31,7 @@ export class RelayRecorder {
     this.#effects = effects;
     this.#sampleMaxAgeMs = sampleMaxAgeMs;
     sink.add('holdfast_units_orphaned_total', 0, NO_LABELS);
+    for (const why of ['buried', 'refused']) sink.add('holdfast_units_lost_total', 0, { why });
     this.#set('holdfast_housekeeper', 0);
     this.#showUnits();
   }
@@ -36,8 +44,12 @@ export class RelayRecorder {
 
   observe(event: RelayEvent): void {
     switch (event.kind) {
+      case 'started':
+        for (const { handler, types } of event.handlers) for (const type of types) this.#announce(handler, type);
+        return;
       case 'run-started':
-        return this.#started(event.handler, event.delivery.type);
+        this.#announce(event.handler, event.delivery.type);
+        return this.#sink.add('holdfast_attempts_total', 1, { handler: event.handler, type: event.delivery.type });
       case 'run-done':
         return this.#done(event);
       case 'run-failed':
@@ -95,18 +107,16 @@ export class RelayRecorder {
     this.#sink.set('holdfast_transport_waiting', values);
   }
 
-  #started(handler: string, type: string): void {
-    const labels = { handler, type };
+  /** A counter that appears with its first event shows no increase for it, and an alert on it would miss that event. */
+  #announce(handler: string, type: string): void {
     const id = `${handler}\n${type}`;
-    if (!this.#known.has(id)) {
-      this.#known.add(id);
-      // A counter that appears with its first event shows no increase for it, and an alert on it would miss that event.
-      for (const outcome of OUTCOMES) this.#sink.add('consumer_processed_total', 0, { ...labels, outcome });
-      this.#sink.add('consumer_dedup_hits_total', 0, labels);
-      this.#sink.add('dlq_messages_total', 0, labels);
-      this.#sink.add('outbox_published_total', 0, { type });
-    }
-    this.#sink.add('holdfast_attempts_total', 1, labels);
+    if (this.#known.has(id)) return;
+    this.#known.add(id);
+    const labels = { handler, type };
+    for (const outcome of OUTCOMES) this.#sink.add('consumer_processed_total', 0, { ...labels, outcome });
+    for (const reason of REFUSALS) this.#sink.add('holdfast_results_refused_total', 0, { handler, reason });
+    for (const name of COUNTED_BY_TYPE) this.#sink.add(name, 0, labels);
+    this.#sink.add('outbox_published_total', 0, { type });
   }
 
   #done({ handler, delivery, durationMs }: RelayEvent & { kind: 'run-done' }): void {

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { installDebianPackage, onPath } from './find-server.ts';
+import { cacheFolder, renameUnlessThere } from './program-cache.ts';
 import type { TestRun } from './service.ts';
 
 const exec = promisify(execFile);
@@ -48,16 +48,4 @@ export async function fetchKafkaJars(run: TestRun): Promise<void> {
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-}
-
-function renameUnlessThere(from: string, to: string): void {
-  try {
-    renameSync(from, to);
-  } catch (error) {
-    if (!existsSync(to)) throw error;
-  }
-}
-
-function cacheFolder(): string {
-  return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'holdfast-tests');
 }

@@ -7,6 +7,7 @@ import { mongod } from './mongod.ts';
 import { mongodb } from './mongodb.ts';
 import { pgbouncer } from './pgbouncer.ts';
 import { postgres } from './postgres.ts';
+import { prometheus } from './prometheus.ts';
 import { rabbitmq } from './rabbitmq.ts';
 import { rabbitmqServer } from './rabbitmq-server.ts';
 import { redis } from './redis.ts';
@@ -22,6 +23,7 @@ export const SERVICES = {
   mongodb,
   pgbouncer,
   postgres,
+  prometheus,
   rabbitmq,
   rabbitmqServer,
   redis,
