@@ -2,17 +2,11 @@ import type { PGlite } from '@electric-sql/pglite';
 import { Client, Pool } from 'pg';
 import postgresJs from 'postgres';
 import { onTestFinished } from 'vitest';
-import { migrate, postgres } from '../../src/postgres/index.ts';
+import { postgres } from '../../src/postgres/index.ts';
 import type { SqlTransaction } from '../../src/postgres/sql-runner.ts';
 import type { RelayStore } from '../../src/relay/relay-store.ts';
 import type { ContractTransaction } from '../../src/testing/index.ts';
 import type { SqlClient } from './sql-harness.ts';
-
-/** A migrated schema of its own for one test; removed after everything that was registered later has ended. */
-export async function freshSchema(url: string, schema: string): Promise<void> {
-  onTestFinished(() => withClient(url, async (client) => client.query(`drop schema if exists ${schema} cascade`)));
-  await withClient(url, async (client) => migrate(client, { schema }));
-}
 
 /** A connection for a moment. */
 export async function withClient(url: string, work: (client: Client) => Promise<unknown>): Promise<void> {
@@ -73,7 +67,6 @@ export async function postgresJsClient(url: string, schema: string): Promise<Sql
 
 /** PGlite: the database in this process, with one connection. */
 export async function pgliteClient(db: PGlite, schema: string): Promise<SqlClient> {
-  await migrate(db, { schema });
   return {
     store: postgres({ schema, pool: db }) as unknown as RelayStore<SqlTransaction>,
     connection: db,

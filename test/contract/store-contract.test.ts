@@ -1,13 +1,13 @@
 import { PGlite } from '@electric-sql/pglite';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type ContractHarness, storeContract } from '../../src/testing/index.ts';
+import { freshSchema, freshSchemaOn } from '../support/fresh-schema.ts';
 import { needs } from '../support/needs.ts';
 import { memoryHarness } from './memory-harness.ts';
-import { freshSchema, pgClient, pgliteClient, postgresJsClient } from './sql-clients.ts';
+import { pgClient, pgliteClient, postgresJsClient } from './sql-clients.ts';
 import { sqlHarness } from './sql-harness.ts';
 
 const cases = storeContract();
-let schemas = 0;
 
 async function expectKept<Tx>(run: (typeof cases)[number]['run'], harness: ContractHarness<Tx>): Promise<void> {
   await expect(run(harness)).resolves.toBeUndefined();
@@ -25,7 +25,7 @@ describe('on PGlite', () => {
   });
   const alone = cases.filter(({ needsOverlap }) => !needsOverlap);
   test.for(alone)('$name [X.12]', async ({ run }) => {
-    const schema = `contract_${(schemas += 1)}`;
+    const schema = await freshSchemaOn(db);
     await expectKept(run, await sqlHarness(await pgliteClient(db, schema), schema));
   });
 });
@@ -33,10 +33,9 @@ describe('on PGlite', () => {
 describe('on the embedded PostgreSQL', () => {
   const embedded = needs('embeddedPostgres');
   for (const { name, run } of cases) {
-    embedded(`${name} [X.12]`, async ({ embeddedPostgres: { url, namespace } }) => {
-      const schema = `${namespace}_${(schemas += 1)}`;
-      await freshSchema(url, schema);
-      await expectKept(run, await sqlHarness(await pgClient(url, schema), schema));
+    embedded(`${name} [X.12]`, async ({ embeddedPostgres }) => {
+      const schema = await freshSchema(embeddedPostgres);
+      await expectKept(run, await sqlHarness(await pgClient(embeddedPostgres.url, schema), schema));
     });
   }
 });
@@ -44,16 +43,14 @@ describe('on the embedded PostgreSQL', () => {
 describe('on PostgreSQL', () => {
   const real = needs('postgres');
   for (const { name, run } of cases) {
-    real(`through pg, ${name} [X.12]`, async ({ postgres: { url, namespace } }) => {
-      const schema = `${namespace}_${(schemas += 1)}`;
-      await freshSchema(url, schema);
-      await expectKept(run, await sqlHarness(await pgClient(url, schema), schema));
+    real(`through pg, ${name} [X.12]`, async ({ postgres }) => {
+      const schema = await freshSchema(postgres);
+      await expectKept(run, await sqlHarness(await pgClient(postgres.url, schema), schema));
     });
 
-    real(`through postgres.js, ${name} [X.12]`, async ({ postgres: { url, namespace } }) => {
-      const schema = `${namespace}_${(schemas += 1)}`;
-      await freshSchema(url, schema);
-      await expectKept(run, await sqlHarness(await postgresJsClient(url, schema), schema));
+    real(`through postgres.js, ${name} [X.12]`, async ({ postgres }) => {
+      const schema = await freshSchema(postgres);
+      await expectKept(run, await sqlHarness(await postgresJsClient(postgres.url, schema), schema));
     });
   }
 });

@@ -3,8 +3,8 @@ import { Client, Pool } from 'pg';
 import { expect, onTestFinished } from 'vitest';
 import type { DeliveryStatus } from '../../src/operator/operator-records.ts';
 import type { Operator } from '../../src/operator/operator.ts';
-import { migrate } from '../../src/postgres/migrate.ts';
 import { postgresOperator } from '../../src/postgres/operator/postgres-operator.ts';
+import { freshSchema } from '../support/fresh-schema.ts';
 import type { TestServer } from '../support/needs.ts';
 
 export const ANN = { actor: 'ann', reason: 'the mail server is back' };
@@ -36,8 +36,6 @@ export const SMTP_ERROR = {
   stack: 'Error: no answer\n  at send',
 };
 
-let schemas = 0;
-
 /** A migrated schema of its own for one test, with the means to put rows into it as the engine would. */
 export class OperatorDatabase {
   readonly schema: string;
@@ -53,14 +51,8 @@ export class OperatorDatabase {
   }
 
   static async open(server: TestServer): Promise<OperatorDatabase> {
-    const database = new OperatorDatabase(`${server.namespace}_${(schemas += 1)}`, server.url);
-    const { schema, pool } = database;
-    onTestFinished(async () => {
-      await pool.query(`drop schema if exists "${schema}" cascade`);
-      await pool.end();
-    });
-    const client = await database.connect();
-    await migrate(client, { schema });
+    const database = new OperatorDatabase(await freshSchema(server), server.url);
+    onTestFinished(() => database.pool.end());
     return database;
   }
 

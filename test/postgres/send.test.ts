@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { event, holdfast, outgoing } from '../../src/index.ts';
 import { migrate, migrationScript, postgres } from '../../src/postgres/index.ts';
+import { freshSchema } from '../support/fresh-schema.ts';
 import { needs, type TestServer } from '../support/needs.ts';
 import { realTracing } from '../support/spans.ts';
 
@@ -23,25 +24,11 @@ async function connect(server: TestServer): Promise<Client> {
   return client;
 }
 
-let schemas = 0;
-
 /** A migrated schema of its own for one test, and a connection to it. */
 async function migrated(server: TestServer): Promise<{ client: Client; schema: string; hf: ReturnType<typeof make> }> {
-  const schema = `${server.namespace}_${(schemas += 1)}`;
-  // Registered before the connections, so that it runs after they have ended: an open transaction would hold it up.
-  dropAfterwards(server, schema);
+  const schema = await freshSchema(server);
   const client = await connect(server);
-  await migrate(client, { schema });
   return { client, schema, hf: make(schema) };
-}
-
-function dropAfterwards(server: TestServer, schema: string): void {
-  onTestFinished(async () => {
-    const cleaner = new Client({ connectionString: server.url });
-    await cleaner.connect();
-    await cleaner.query(`drop schema if exists "${schema}" cascade`);
-    await cleaner.end();
-  });
 }
 
 /** Ends when so many sessions of these tests wait for a lock. */
@@ -342,8 +329,8 @@ describe('strict order', () => {
 describe('migrate', () => {
   test('does everything once, also when two run at once', async ({ postgres: server }) => {
     const schema = `${server.namespace}_m`;
-    dropAfterwards(server, schema);
     const [a, b] = await Promise.all([connect(server), connect(server)]);
+    onTestFinished(async () => void (await a.query(`drop schema "${schema}" cascade`)));
     const results = await Promise.all([migrate(a, { schema }), migrate(b, { schema })]);
     expect(results.map((result) => result.applied.length).toSorted((less, more) => less - more)).toEqual([0, 1]);
     expect(await migrate(a, { schema })).toEqual({ from: 1, to: 1, applied: [] });

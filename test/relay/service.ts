@@ -1,8 +1,9 @@
-import { Client, Pool, type PoolClient } from 'pg';
+import { Pool, type PoolClient } from 'pg';
 import { onTestFinished } from 'vitest';
 import { type Holdfast, holdfast, type RelayEvent, type RunningRelay, type StartOptions } from '../../src/index.ts';
-import { migrate, postgres } from '../../src/postgres/index.ts';
+import { postgres } from '../../src/postgres/index.ts';
 import type { TransportOption } from '../../src/service/transport-routes.ts';
+import { freshSchema } from '../support/fresh-schema.ts';
 import type { TestServer } from '../support/needs.ts';
 
 /** One service on a schema of its own: what it has, and what its relays told. */
@@ -24,13 +25,11 @@ export interface TestService {
   column(query: string): Promise<unknown[]>;
 }
 
-let schemas = 0;
-
 /** Makes a service whose tables are dropped, and whose relays are stopped, when the test ends. */
 export async function testService(server: TestServer): Promise<TestService> {
-  const schema = `${server.namespace}_r${(schemas += 1)}`;
-  await prepare(server, schema);
+  const schema = await freshSchema(server);
   const pool = new Pool({ connectionString: server.url, max: 10 });
+  await pool.query(`create table "${schema}".effect (id text not null, n int)`);
   const running: RunningRelay[] = [];
   onTestFinished(async () => {
     await Promise.all(running.map((relay) => relay.stop({ drainMs: 50 })));
@@ -57,17 +56,6 @@ export async function testService(server: TestServer): Promise<TestService> {
       return rows.map(([value]) => value);
     },
   };
-}
-
-async function prepare(server: TestServer, schema: string): Promise<void> {
-  const owner = new Client({ connectionString: server.url });
-  await owner.connect();
-  await migrate(owner, { schema });
-  await owner.query(`create table "${schema}".effect (id text not null, n int)`);
-  onTestFinished(async () => {
-    await owner.query(`drop schema "${schema}" cascade`);
-    await owner.end();
-  });
 }
 
 async function inTransaction<T>(pool: Pool, work: (tx: PoolClient) => Promise<T>): Promise<T> {

@@ -2,11 +2,11 @@ import { PGlite } from '@electric-sql/pglite';
 import { Pool } from 'pg';
 import postgresJs from 'postgres';
 import { onTestFinished } from 'vitest';
-import { migrate, postgres } from '../../../src/postgres/index.ts';
+import { postgres } from '../../../src/postgres/index.ts';
 import { type SqlConnection, sqlRunner, type SqlTransaction } from '../../../src/postgres/sql-runner.ts';
 import type { RelayStore } from '../../../src/relay/relay-store.ts';
 import type { TestServer } from '../../support/needs.ts';
-import { freshSchema } from './fresh-schema.ts';
+import { freshSchema, freshSchemaOn } from '../../support/fresh-schema.ts';
 
 /** A store on a schema of its own over one client, whose handlers' transactions go through few connections. */
 export interface EffectClient {
@@ -19,7 +19,6 @@ export interface EffectClient {
 }
 
 let pglite: Promise<PGlite> | undefined;
-let pgliteSchemas = 0;
 
 /** One for all tests of a file, to be asked for before the first: making it takes longer than a test should. */
 export function sharedPglite(): Promise<PGlite> {
@@ -60,8 +59,7 @@ export const EFFECT_CLIENTS: readonly { readonly name: string; open(server: Test
     name: 'PGlite',
     open: async () => {
       const db = await sharedPglite();
-      const schema = `effects_${(pgliteSchemas += 1)}`;
-      await migrate(db, { schema });
+      const schema = await freshSchemaOn(db);
       return about(schema, db, postgres({ pool: db, schema }), (work) => db.transaction(work));
     },
   },
