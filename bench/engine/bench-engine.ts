@@ -6,6 +6,7 @@ import { backlog } from './measure-backlog.ts';
 import { blockedKey, heldTransaction } from './measure-disturbed.ts';
 import { bulkSend, drainEffect, drainEffects, drainNothing } from './measure-drain.ts';
 import { singleSend, wakeUp } from './measure-send.ts';
+import { telemetry } from './measure-telemetry.ts';
 
 const MEASURES: Readonly<Record<string, (bench: Bench) => Promise<Finding[]>>> = {
   drain: drainNothing,
@@ -17,6 +18,7 @@ const MEASURES: Readonly<Record<string, (bench: Bench) => Promise<Finding[]>>> =
   backlog,
   'held-transaction': heldTransaction,
   'blocked-key': blockedKey,
+  telemetry,
 };
 
 // Progress goes beside the table, so that --json can be piped on.

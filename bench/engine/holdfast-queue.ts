@@ -1,4 +1,4 @@
-import { event, holdfast, outgoing, type EventDefinition } from 'holdfast';
+import { event, holdfast, outgoing, type EventDefinition, type StartOptions } from 'holdfast';
 import { migrate, postgres } from 'holdfast/postgres';
 import { Client, type Pool, type PoolClient } from 'pg';
 import { poolOn, type BenchDatabase } from './bench-database.ts';
@@ -90,17 +90,20 @@ export async function isDrained(pool: Pool): Promise<boolean> {
   return rows.length === 0;
 }
 
-export async function holdfastQueue(database: BenchDatabase): Promise<Queue> {
+export async function holdfastQueue(
+  database: BenchDatabase,
+  { name = 'holdfast', start = {} }: { readonly name?: string; readonly start?: StartOptions } = {},
+): Promise<Queue> {
   await prepareHoldfast(database);
   const pool = poolOn(database.url, 20);
   return {
-    name: 'holdfast',
+    name,
     fill: (count, work) => fillHoldfast(pool, count, work),
     async drain(count) {
       const starts = new StartCounter(count);
       const relay = relayOn(pool);
       handleOrders(relay, () => starts.count());
-      const running = await relay.start();
+      const running = await relay.start(start);
       await starts.all;
       const endedMs = await untilTrue(() => isDrained(database.admin));
       await running.stop();

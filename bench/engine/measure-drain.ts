@@ -65,7 +65,7 @@ type Trial = (queue: Queue, database: BenchDatabase) => Promise<number>;
 
 const ALL = [holdfastQueue, graphileQueue, pgBossQueue, handWrittenQueue];
 
-function fillThenDrain(work: Work, count: number): Trial {
+export function fillThenDrain(work: Work, count: number): Trial {
   return async (queue, database) => {
     await queue.fill(count, work);
     await settleDown(database);
@@ -74,7 +74,7 @@ function fillThenDrain(work: Work, count: number): Trial {
 }
 
 /** The contestants in turning order, so that a noisy disk favours nobody; medians of the rounds, after one to warm up. */
-async function compete(
+export async function compete(
   { database, say }: Bench,
   trial: Trial,
   makers: readonly ((database: BenchDatabase) => Promise<Queue>)[],

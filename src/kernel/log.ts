@@ -51,4 +51,6 @@ export interface Logger {
   info(fields: LogFields, message: string): void;
   warn(fields: LogFields, message: string): void;
   error(fields: LogFields, message: string): void;
+  /** pino's: spares the making of lines that nobody wants. Without it every line is made. */
+  isLevelEnabled?(level: string): boolean;
 }

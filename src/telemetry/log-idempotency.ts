@@ -4,7 +4,7 @@ import { activeSpan } from '../system/active-span.ts';
 import { errorFields } from './error-fields.ts';
 
 interface Line {
-  readonly level: keyof Logger;
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly message: string;
 }
 

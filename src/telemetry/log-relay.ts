@@ -74,10 +74,10 @@ export function logRelay(logger: Logger, fields: LogFields = {}): RelayObserver 
 type RunEvent = Extract<RelayEvent, { readonly delivery: Delivery }>;
 
 function logRun(logger: Logger, fields: LogFields, event: RunEvent): void {
+  if (event.kind === 'run-started') return;
+  if (event.kind === 'run-done' && logger.isLevelEnabled?.('debug') === false) return;
   const about = { ...fields, ...deliveryFields(event.delivery, event.handler) };
   switch (event.kind) {
-    case 'run-started':
-      return;
     case 'run-done':
       return logger.debug({ ...about, attempt: event.attempt, latencyMs: event.durationMs }, 'message handled');
     case 'run-refused':

@@ -22,17 +22,19 @@ interface Series {
 export class PrometheusText implements MetricSink<string, string, string> {
   readonly #catalog: MetricCatalog;
   readonly #series = new Map<string, Map<string, Series>>();
+  /** The series of counters and histograms by the object that their labels came in: whoever keeps it pays for no text. */
+  readonly #byLabels = new Map<string, WeakMap<Labels, Series>>();
 
   constructor(catalog: MetricCatalog) {
     this.#catalog = catalog;
   }
 
   add(name: string, by: number, labels: Labels): void {
-    this.#find(name, labels).value += by;
+    this.#lasting(name, labels).value += by;
   }
 
   record(name: string, value: number, labels: Labels): void {
-    const series = this.#find(name, labels);
+    const series = this.#lasting(name, labels);
     const buckets = this.#catalog[name]?.buckets ?? [];
     const found = buckets.findIndex((bound) => value <= bound);
     const at = found < 0 ? buckets.length : found;
@@ -55,6 +57,15 @@ export class PrometheusText implements MetricSink<string, string, string> {
       }
     }
     return `${lines.join('\n')}\n`;
+  }
+
+  /** Those that are never dropped. */
+  #lasting(name: string, labels: Labels): Series {
+    let known = this.#byLabels.get(name);
+    if (!known) this.#byLabels.set(name, (known = new WeakMap<Labels, Series>()));
+    let series = known.get(labels);
+    if (!series) known.set(labels, (series = this.#find(name, labels)));
+    return series;
   }
 
   #find(name: string, labels: Labels): Series {

@@ -3,11 +3,11 @@ import type { RefusedReason, RelayEvent } from '../relay/relay-event.ts';
 import { HOUSE_UNIT, type HouseReport } from '../relay/relay-store.ts';
 import { type CounterName, type GaugeName, type HistogramName, SAMPLED } from './metric-catalog.ts';
 import type { Labels, MetricSink } from './metric-sink.ts';
+import { RunLabelBook, type RunLabels } from './run-labels.ts';
 
 type RelaySink = MetricSink<CounterName, HistogramName, GaugeName>;
 
 const NO_LABELS: Labels = {};
-const OUTCOMES = ['done', 'retry', 'dead'] as const;
 const REFUSALS: readonly RefusedReason[] = ['lease-lost', 'row-changed', 'outcome-unknown'];
 const COUNTED_BY_TYPE: readonly CounterName[] = [
   'consumer_dedup_hits_total',
@@ -22,7 +22,7 @@ export class RelayRecorder {
   readonly #effects: Effects;
   readonly #sampleMaxAgeMs: number;
   readonly #units = new Set<number>();
-  readonly #known = new Set<string>();
+  readonly #labels = new RunLabelBook((handler, labels) => this.#announce(handler, labels));
   readonly #waiting = new Map<string, Labels>();
   #sampledMs: number | undefined;
 
@@ -45,11 +45,14 @@ export class RelayRecorder {
   observe(event: RelayEvent): void {
     switch (event.kind) {
       case 'started':
-        for (const { handler, types } of event.handlers) for (const type of types) this.#announce(handler, type);
+        for (const { handler, types } of event.handlers) for (const type of types) this.#labels.of(handler, type);
         return;
       case 'run-started':
-        this.#announce(event.handler, event.delivery.type);
-        return this.#sink.add('holdfast_attempts_total', 1, { handler: event.handler, type: event.delivery.type });
+        return this.#sink.add(
+          'holdfast_attempts_total',
+          1,
+          this.#labels.of(event.handler, event.delivery.type).handlerAndType,
+        );
       case 'run-done':
         return this.#done(event);
       case 'run-failed':
@@ -108,34 +111,30 @@ export class RelayRecorder {
   }
 
   /** A counter that appears with its first event shows no increase for it, and an alert on it would miss that event. */
-  #announce(handler: string, type: string): void {
-    const id = `${handler}\n${type}`;
-    if (this.#known.has(id)) return;
-    this.#known.add(id);
-    const labels = { handler, type };
-    for (const outcome of OUTCOMES) this.#sink.add('consumer_processed_total', 0, { ...labels, outcome });
+  #announce(handler: string, labels: RunLabels): void {
+    for (const ended of Object.values(labels.ended)) this.#sink.add('consumer_processed_total', 0, ended);
     for (const reason of REFUSALS) this.#sink.add('holdfast_results_refused_total', 0, { handler, reason });
-    for (const name of COUNTED_BY_TYPE) this.#sink.add(name, 0, labels);
-    this.#sink.add('outbox_published_total', 0, { type });
+    for (const name of COUNTED_BY_TYPE) this.#sink.add(name, 0, labels.handlerAndType);
+    this.#sink.add('outbox_published_total', 0, labels.type);
   }
 
   #done({ handler, delivery, durationMs }: RelayEvent & { kind: 'run-done' }): void {
-    const { type } = delivery;
-    this.#sink.add('consumer_processed_total', 1, { handler, type, outcome: 'done' });
-    this.#sink.add('outbox_published_total', 1, { type });
-    this.#sink.record('holdfast_run_duration_seconds', durationMs / 1_000, { handler, outcome: 'done' });
+    const labels = this.#labels.of(handler, delivery.type);
+    this.#sink.add('consumer_processed_total', 1, labels.ended.done);
+    this.#sink.add('outbox_published_total', 1, labels.type);
+    this.#sink.record('holdfast_run_duration_seconds', durationMs / 1_000, labels.lasted.done);
     // The clocks of the database and of this machine may differ by a little.
     const ageMs = Math.max(0, this.#effects.now().wallMs - delivery.createdAtMs);
-    this.#sink.record('holdfast_delivery_age_seconds', ageMs / 1_000, { handler });
+    this.#sink.record('holdfast_delivery_age_seconds', ageMs / 1_000, labels.handler);
   }
 
   #failed({ handler, delivery, durationMs, failure, next }: RelayEvent & { kind: 'run-failed' }): void {
     const { type } = delivery;
-    const outcome = next.kind;
-    this.#sink.add('consumer_processed_total', 1, { handler, type, outcome });
-    if (outcome === 'dead') this.#sink.add('dlq_messages_total', 1, { handler, type });
+    const labels = this.#labels.of(handler, type);
+    this.#sink.add('consumer_processed_total', 1, labels.ended[next.kind]);
+    if (next.kind === 'dead') this.#sink.add('dlq_messages_total', 1, labels.handlerAndType);
     else this.#sink.add('holdfast_retries_total', 1, { handler, type, kind: failure.kind });
-    this.#sink.record('holdfast_run_duration_seconds', durationMs / 1_000, { handler, outcome });
+    this.#sink.record('holdfast_run_duration_seconds', durationMs / 1_000, labels.lasted[next.kind]);
   }
 
   #refused({ handler, delivery, reason }: RelayEvent & { kind: 'run-refused' }): void {

@@ -68,7 +68,7 @@ export function traceRelay(tracer: TracerLike, options: TraceRelayOptions = {}):
         open.set(id, opened);
         try {
           // A trace of its own is not carried on: whoever handles the message points to where it was sent.
-          await run(isLink ? undefined : carriedBy(span));
+          await run(isLink || about.isPublish !== true ? undefined : carriedBy(span));
         } finally {
           opened.endedMs = effects.now().wallMs;
         }
@@ -152,19 +152,20 @@ function carriedBy(span: SpanLike): CarriedTrace | undefined {
 
 function attributesOf({ delivery, handler, attempt, isPublish }: RunAbout): Attributes {
   const { type, id, source, correlationId, generation } = delivery;
-  return {
+  const attributes: Record<string, string | number> = {
     'messaging.system': 'holdfast',
     'messaging.operation.type': isPublish ? 'send' : 'process',
     'messaging.operation.name': isPublish ? 'publish' : 'handle',
     'messaging.destination.name': type,
     'messaging.message.id': id,
-    ...(isPublish ? {} : { 'messaging.consumer.group.name': handler }),
-    ...(correlationId === undefined ? {} : { 'messaging.message.conversation_id': correlationId }),
     'holdfast.handler': handler,
     'holdfast.attempt': attempt,
     'holdfast.source': source,
-    ...(generation === undefined ? {} : { 'holdfast.generation': generation }),
   };
+  if (!isPublish) attributes['messaging.consumer.group.name'] = handler;
+  if (correlationId !== undefined) attributes['messaging.message.conversation_id'] = correlationId;
+  if (generation !== undefined) attributes['holdfast.generation'] = generation;
+  return attributes;
 }
 
 /** The error as it is kept, without secrets; what was thrown is not shown to the span at all. */
