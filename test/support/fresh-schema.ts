@@ -37,7 +37,7 @@ export async function freshSchema(server: TestServer): Promise<string> {
     const client = new Client({ connectionString: server.url });
     await client.connect();
     try {
-      return await use(client as unknown as Connection);
+      return await use(client);
     } finally {
       await client.end();
     }
