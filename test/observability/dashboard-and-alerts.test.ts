@@ -91,8 +91,9 @@ needs('postgres', 'prometheus')(
     );
     await start({ observers: [metrics.observe] });
     // Each number may come with the next reading of the page only.
-    const expectSum = (expr: string, value: number): Promise<void> =>
-      expect.poll(async () => (await query(`sum(${expr})`))[0]?.value, { message: expr }).toBe(value);
+    const expectSum = async (expr: string, value: number): Promise<void> => {
+      await expect.poll(async () => (await query(`sum(${expr})`))[0]?.value, { message: expr }).toBe(value);
+    };
     // There from the start: the first dead letter is an increase.
     await expectSum('dlq_messages_total{handler="charge",type="order.placed"}', 0);
 
