@@ -23,7 +23,7 @@ export async function telemetry(bench: Bench): Promise<Finding[]> {
     ['and spans of 1 %', traced(new TraceIdRatioBasedSampler(0.01))],
     [ALL_TRACED, traced(new AlwaysOnSampler())],
   ]);
-  const makers = [...told].map(
+  const makers = [...ways].map(
     ([name, start]) =>
       (database: Bench['database']) =>
         holdfastQueue(database, { name, start }),
