@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
 import { type BreakerOptions, event, type Holdfast, outgoing, type RelayEvent } from '../../src/index.ts';
 import { postgresOperator } from '../../src/postgres/index.ts';
@@ -94,7 +97,7 @@ test('an outage spends the attempts that opened the breaker and no more, and aft
     .toBe(2);
 });
 
-test('while a breaker is open one process tries one message at a time, however many there are, and a hint is waited for [X.10]', async ({
+test('while a breaker is open one process tries one message at a time, however many processes there are [X.10]', async ({
   postgres,
 }) => {
   const service = await testService(postgres);
@@ -174,4 +177,78 @@ test('a breaker that was opened by hand stays open over restarts until it is clo
     name: 'paypal',
     known: ['orders/stripe'],
   });
+});
+
+test('a process that is killed while it tries a message leaves that to another: the breaker does not probe for ever [X.10]', async ({
+  postgres,
+}) => {
+  const service = await testService(postgres);
+  const taken: number[] = [];
+  const breaker = { dependency: 'stripe', failures: 1, probeAfterMs: 10, maxProbeAfterMs: 10 };
+  service.hf.on(charged, 'charge', ({ n }) => void taken.push(n), { breaker });
+  await (await service.start({ leaseMs: 1_000 })).stop();
+  await send(service, 1, 3);
+  const program = fileURLToPath(new URL('probing-process.ts', import.meta.url));
+  const child = spawn(process.execPath, [program, postgres.url, service.schema], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  expect(await service.column('select state from $.breaker')).toEqual([1]);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  await service.start({ leaseMs: 1_000 });
+  await expect.poll(() => taken).toEqual([0, 1, 2]);
+  await expect.poll(() => service.column('select state from $.breaker')).toEqual([0]);
+});
+
+test('a hint of what is called is waited for before it is tried again [X.10]', async ({ postgres }) => {
+  const service = await testService(postgres);
+  const stripe = await provider();
+  stripe.headers = { 'retry-after': '3600' };
+  charge(service.hf, stripe, { ...QUICK, failures: 1 });
+  await service.start();
+  await send(service, 2, 1);
+  await expect.poll(() => service.column('select count(*)::int from $.breaker where state = 2')).toEqual([1]);
+  expect(await service.column(`select (probe_at > now() + interval '50 minutes') from $.breaker`)).toEqual([true]);
+});
+
+test('an operator sets how many messages of a handler run at once in each process, above and below what its code says [X.10]', async ({
+  postgres,
+}) => {
+  const service = await testService(postgres);
+  const operator = postgresOperator({ pool: service.pool, schema: service.schema });
+  const waiting: (() => void)[] = [];
+  service.hf.on(event('job.asked'), 'work', () => new Promise<void>((resolve) => void waiting.push(resolve)), {
+    concurrency: 2,
+  });
+  await service.start();
+  await service.inTransaction((tx) =>
+    service.hf.sendAll(
+      tx,
+      Array.from({ length: 300 }, () => outgoing(event('job.asked'), {})),
+    ),
+  );
+  await expect.poll(() => waiting.length).toBe(2);
+  expect(await operator.limit('work', 5, BY)).toEqual({ kind: 'limited', limit: 5 });
+  expect(await operator.limit('work', 5, BY)).toEqual({ kind: 'unchanged', limit: 5 });
+  await expect.poll(() => waiting.length).toBe(5);
+  expect(await operator.handlers()).toMatchObject([{ handler: 'work', limit: 5 }]);
+  await expect(operator.limit('work', 0, BY)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' });
+  await operator.limit('work', 1, BY);
+  // What runs goes on; one after the other ends, until no more than one is left.
+  const endOne = (): number => {
+    if (waiting.length > 1) waiting.shift()?.();
+    return waiting.length;
+  };
+  await expect.poll(endOne).toBe(1);
+  waiting.shift()?.();
+  await expect.poll(() => waiting.length).toBe(1);
+  expect((await operator.limit('work', undefined, BY)).kind).toBe('limited');
+  for (const done of waiting) done();
+  expect((await operator.audit({ verb: 'limit' })).items).toMatchObject([
+    { details: { limit: null, limitBefore: 1 } },
+    { details: { limit: 1, limitBefore: 5 } },
+    { handler: 'work', details: { limit: 5, limitBefore: null } },
+  ]);
 });
