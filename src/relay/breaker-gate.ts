@@ -82,7 +82,7 @@ export class BreakerGate {
   see(sight: BreakerSight): void {
     if (this.#isCalling || sight.epoch < this.#state.epoch) return;
     const owed = this.#owed;
-    if (owed && sight.isMine && sight.epoch === owed.epoch) return void this.#pay(owed);
+    if (owed && sight.isMine && sight.epoch === owed.epoch) return this.#pay(owed);
     this.#owed = undefined;
     this.#follow(sight, 'elsewhere');
   }

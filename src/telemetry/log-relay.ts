@@ -46,15 +46,9 @@ export function logRelay(logger: Logger, fields: LogFields = {}): RelayObserver 
           ? logger.warn(line, 'the broker does not answer, trying again')
           : logger.debug(line, 'the broker still does not answer');
       }
-      case 'place-waiting': {
-        const { transport, place, failures } = event;
-        const line = { ...fields, transport, place, failures, ...errorFields(event.error) };
-        return failures <= 1
-          ? logger.warn(line, 'a topic, queue or stream cannot be read, looking for it again')
-          : logger.debug(line, 'a topic, queue or stream still cannot be read');
-      }
+      case 'place-waiting':
       case 'place-ready':
-        return logger.info({ ...fields, transport: event.transport, place: event.place }, 'it is read now');
+        return logPlace(logger, fields, event);
       case 'received': {
         const { transport, stored, duplicates, ignored } = event;
         return logger.debug({ ...fields, transport, stored, duplicates, ignored }, 'received');
@@ -70,6 +64,20 @@ export function logRelay(logger: Logger, fields: LogFields = {}): RelayObserver 
         return event satisfies never;
     }
   };
+}
+
+function logPlace(
+  logger: Logger,
+  fields: LogFields,
+  event: Extract<RelayEvent, { kind: 'place-waiting' | 'place-ready' }>,
+): void {
+  const { transport, place } = event;
+  if (event.kind === 'place-ready') return logger.info({ ...fields, transport, place }, 'it is read now');
+  const { failures } = event;
+  const line = { ...fields, transport, place, failures, ...errorFields(event.error) };
+  return failures <= 1
+    ? logger.warn(line, 'a topic, queue or stream cannot be read, looking for it again')
+    : logger.debug(line, 'a topic, queue or stream still cannot be read');
 }
 
 /** One line for an outage and one for its end; what is tried in between is for those who look closely. */

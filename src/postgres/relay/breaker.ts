@@ -20,7 +20,7 @@ export function sightOf(schema: string): string {
 const IN_MS = `clock_timestamp() + $4::text::float8 * interval '1 millisecond'`;
 
 /** The statements of workers on breakers, for one schema: one for each kind of change. */
-export function breakerStatements(schema: string): Readonly<Record<BreakerChange['kind'], string>> {
+function breakerStatements(schema: string): Readonly<Record<BreakerChange['kind'], string>> {
   const mine = `b.service = (select w.service from ${schema}.worker w where w.id = $1::text::uuid) and b.name = $2::text`;
   const change = (set: string, where: string): string => `with b as (
       update ${schema}.breaker b set epoch = b.epoch + 1, ${set}
