@@ -4,7 +4,15 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
-import { type BreakerOptions, event, type Holdfast, outgoing, type RelayEvent } from '../../src/index.ts';
+import {
+  type BreakerOptions,
+  constant,
+  event,
+  type Holdfast,
+  outgoing,
+  policy,
+  type RelayEvent,
+} from '../../src/index.ts';
 import { postgresOperator } from '../../src/postgres/index.ts';
 import type { PoolClient } from 'pg';
 import { needs } from '../support/needs.ts';
@@ -13,6 +21,9 @@ import { testService, type TestService } from './service.ts';
 const test = needs('postgres');
 const BY = { actor: 'ann', reason: 'provider maintenance' };
 const QUICK: BreakerOptions = { dependency: 'stripe', failures: 3, probeAfterMs: 200, maxProbeAfterMs: 800 };
+
+// None of those that opened a breaker comes again before the others have failed.
+const ONE_SECOND = policy({ maxAttempts: 3, schedule: constant(1_000) });
 
 interface Charge {
   readonly key: string;
@@ -51,7 +62,7 @@ function charge(hf: Holdfast<PoolClient>, at: Provider, breaker: BreakerOptions 
     const response = await fetch(`${at.url}/?key=${key}&n=${n}`, { method: 'POST' });
     if (!response.ok) throw Object.assign(new Error('refused'), { status: response.status, headers: response.headers });
   };
-  hf.on(charged, 'charge', call, { breaker, policy: { maxAttempts: 3, baseDelayMs: 5, maxDelayMs: 10 } });
+  hf.on(charged, 'charge', call, { breaker, policy: ONE_SECOND });
 }
 
 async function send({ hf, inTransaction }: TestService, keys: number, each: number): Promise<void> {
@@ -159,6 +170,10 @@ test('a breaker that was opened by hand stays open over restarts until it is clo
   const relay = await service.start({ of: again });
   await send(service, 2, 2);
   await relay.whenIdle();
+  // All is read, and it goes on looking round.
+  const beat = (): Promise<unknown[]> => service.column('select max(expires_at)::text from $.worker');
+  const first = await beat();
+  await expect.poll(beat).not.toEqual(first);
   expect(stripe.calls).toBe(0);
   expect((await operator.breakers()).items).toMatchObject([{ name: 'stripe', state: 'open', waiting: 4, failures: 3 }]);
   const [id] = await service.column('select id::text from $.delivery limit 1');
