@@ -102,7 +102,8 @@ export function durableCommands<Tx, SendTx>(options: DurableCommandsOptions<Tx, 
         store,
         handle: handle as HandleCommand<unknown, Tx>,
       });
-      const first = isFirst && concurrency !== undefined ? { concurrency } : {};
+      // One handler for commands of every kind, which call all sorts of things: what is down for one must not stop the others.
+      const first = isFirst ? { breaker: false as const, ...(concurrency !== undefined && { concurrency }) } : {};
       hf.on(definition.event, COMMANDS_HANDLER, run, { ...rulesOf(definition), ...first });
       isFirst = false;
     },

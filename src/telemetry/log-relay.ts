@@ -46,19 +46,15 @@ export function logRelay(logger: Logger, fields: LogFields = {}): RelayObserver 
           ? logger.warn(line, 'the broker does not answer, trying again')
           : logger.debug(line, 'the broker still does not answer');
       }
-      case 'place-waiting': {
-        const { transport, place, failures } = event;
-        const line = { ...fields, transport, place, failures, ...errorFields(event.error) };
-        return failures <= 1
-          ? logger.warn(line, 'a topic, queue or stream cannot be read, looking for it again')
-          : logger.debug(line, 'a topic, queue or stream still cannot be read');
-      }
+      case 'place-waiting':
       case 'place-ready':
-        return logger.info({ ...fields, transport: event.transport, place: event.place }, 'it is read now');
+        return logPlace(logger, fields, event);
       case 'received': {
         const { transport, stored, duplicates, ignored } = event;
         return logger.debug({ ...fields, transport, stored, duplicates, ignored }, 'received');
       }
+      case 'breaker':
+        return logBreaker(logger, fields, event);
       case 'house':
         return house(event.report);
       case 'started':
@@ -69,6 +65,38 @@ export function logRelay(logger: Logger, fields: LogFields = {}): RelayObserver 
         return event satisfies never;
     }
   };
+}
+
+function logPlace(
+  logger: Logger,
+  fields: LogFields,
+  event: Extract<RelayEvent, { kind: 'place-waiting' | 'place-ready' }>,
+): void {
+  const { transport, place } = event;
+  if (event.kind === 'place-ready') return logger.info({ ...fields, transport, place }, 'it is read now');
+  const { failures } = event;
+  const line = { ...fields, transport, place, failures, ...errorFields(event.error) };
+  return failures <= 1
+    ? logger.warn(line, 'a topic, queue or stream cannot be read, looking for it again')
+    : logger.debug(line, 'a topic, queue or stream still cannot be read');
+}
+
+/** One line for an outage and one for its end; what is tried in between is for those who look closely. */
+function logBreaker(logger: Logger, fields: LogFields, event: Extract<RelayEvent, { kind: 'breaker' }>): void {
+  const { breaker, state, cause, probeInMs, error } = event;
+  const line = {
+    ...fields,
+    breaker,
+    cause,
+    ...(probeInMs === undefined ? {} : { probeInMs: Math.round(probeInMs) }),
+    ...(error && { errorClass: error.name, errorKind: error.kind }),
+    ...(error?.code === undefined ? {} : { errorCode: error.code }),
+  };
+  if (cause === 'start') return;
+  if (state === 'probing') return logger.debug(line, 'breaker tries a message');
+  if (state === 'closed') return logger.info(line, 'breaker closed, its handlers go on');
+  if (cause === 'probe') return logger.debug(line, 'breaker stays open, what its handlers call is still down');
+  logger.warn(line, 'breaker open, nothing of its handlers is started');
 }
 
 type RunEvent = Extract<RelayEvent, { readonly delivery: Delivery }>;

@@ -15,6 +15,7 @@ const COUNTED_BY_TYPE: readonly CounterName[] = [
   'holdfast_attempts_total',
   'holdfast_parked_total',
 ];
+const BREAKER_STATES = { closed: 0, probing: 1, open: 2 } as const;
 
 /** Turns what a relay tells into numbers. */
 export class RelayRecorder {
@@ -24,6 +25,7 @@ export class RelayRecorder {
   readonly #units = new Set<number>();
   readonly #labels = new RunLabelBook((handler, labels) => this.#announce(handler, labels));
   readonly #waiting = new Map<string, Labels>();
+  readonly #breakers = new Map<string, number>();
   #sampledMs: number | undefined;
 
   constructor(sink: RelaySink, effects: Effects, sampleMaxAgeMs: number) {
@@ -82,6 +84,8 @@ export class RelayRecorder {
         return this.#place(event);
       case 'received':
         return this.#received(event);
+      case 'breaker':
+        return this.#breaker(event);
       case 'house':
         return this.#sample(event.report);
       case 'stopped':
@@ -108,6 +112,13 @@ export class RelayRecorder {
     else this.#waiting.delete(id);
     const values = [...this.#waiting.values()].map((labels) => ({ labels, value: 1 }));
     this.#sink.set('holdfast_transport_waiting', values);
+  }
+
+  #breaker({ breaker, state, cause }: Extract<RelayEvent, { kind: 'breaker' }>): void {
+    this.#sink.add('holdfast_breaker_opened_total', cause === 'failures' ? 1 : 0, { breaker });
+    this.#breakers.set(breaker, BREAKER_STATES[state]);
+    const values = [...this.#breakers].map(([name, value]) => ({ labels: { breaker: name }, value }));
+    this.#sink.set('holdfast_breaker_state', values);
   }
 
   /** A counter that appears with its first event shows no increase for it, and an alert on it would miss that event. */

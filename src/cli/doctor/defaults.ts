@@ -68,6 +68,13 @@ function handlerDefaults(registry: HandlerRegistry<unknown>): readonly Default[]
       set: 'on(…, { concurrency })',
     },
     { setting: 'when a key fails', value: String(on.onDead), set: 'on(…, { onDead })' },
+    {
+      setting: 'when what it calls is down',
+      value: on.breaker
+        ? `paused after ${on.breaker.failures}, tried in ${formatDuration(on.breaker.probeAfterMs)}`
+        : 'tried on',
+      set: 'on(…, { breaker })',
+    },
     { setting: 'may run again', value: on.repeatable ? 'yes' : 'no', set: 'on(…, { repeatable })' },
   ];
 }

@@ -1,3 +1,4 @@
+import type { BreakerRecord } from '../../operator/breaker-record.ts';
 import type { HandlerStats, OperatorStats } from '../../operator/operator-records.ts';
 import { counted } from '../counted.ts';
 import { openOperator } from '../open-operator.ts';
@@ -7,7 +8,8 @@ import type { Check, Finding } from './finding.ts';
 export const work: Check = async ({ database }) => {
   const operator = await openOperator({ database: async () => database });
   const stats = await operator.stats({ countDelivered: false });
-  return [workers(stats), ...handlers(stats), ...deadLetters(stats)];
+  const { items } = await operator.breakers({ limit: 1_000 });
+  return [workers(stats), ...handlers(stats), ...breakers(items), ...deadLetters(stats)];
 };
 
 function workers({ workers: alive, isPaused }: OperatorStats): Finding {
@@ -45,6 +47,16 @@ function handlers({ handlers: all, withoutHandler }: OperatorStats): readonly Fi
   return [
     { check, status: 'ok', found: `${all.length} known, ${served} served, nothing waits for one without a worker` },
   ];
+}
+
+function breakers(all: readonly BreakerRecord[]): readonly Finding[] {
+  return all
+    .filter(({ state }) => state !== 'closed')
+    .map(({ service, name, state, error, changed, handlers: behind }) => {
+      const why = state === 'open' && changed ? `by ${changed.actor}` : (error?.code ?? error?.name ?? 'no error kept');
+      const found = `${service}/${name} is ${state} (${why}): ${behind.join(', ')} waits`;
+      return { check: 'breakers', status: 'warning', found, next: 'mend what its handlers call; it closes by itself' };
+    });
 }
 
 function deadLetters({ handlers: all }: OperatorStats): readonly Finding[] {

@@ -2,6 +2,7 @@ import type { Effects } from '../../kernel/effects.ts';
 import type { RelaySession } from '../../relay/relay-store.ts';
 import type { Driver, Link } from '../driver/driver.ts';
 import { receiveAct, takenAct } from '../receive.ts';
+import { breakerAct } from './breaker.ts';
 import { checkStart } from './check-start.ts';
 import { commitAct } from './commit.ts';
 import { mirrorActs } from './mirror.ts';
@@ -55,6 +56,7 @@ export async function openSession<Tx>(parts: SessionParts<Tx>): Promise<RelaySes
   const register = registerAct(house, schema, effects);
   return {
     ...leaseActs(beat, schema, wakeStatement(schema, channel)),
+    ...breakerAct(beat, schema),
     ...readActs(read, schema),
     ...settleActs(settle, schema),
     register: (worker) => {
