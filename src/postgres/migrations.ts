@@ -4,6 +4,7 @@ import { hotFunctions } from './schema/functions.ts';
 import { idempotencyTable } from './schema/idempotency.ts';
 import { messageTables } from './schema/messages.ts';
 import { operatorSurface } from './schema/operator.ts';
+import { messageReads } from './schema/reads.ts';
 import { traceFunctions, traceTables } from './schema/trace.ts';
 
 /** One step of the schema, forward only. Once released it never changes; a test compares what was released. */
@@ -27,6 +28,7 @@ export const MIGRATIONS: readonly Migration[] = [
       ...idempotencyTable(schema),
       ...operatorSurface(schema),
       ...commandTables(schema),
+      ...messageReads(schema),
       ...traceFunctions(schema),
     ],
   },
