@@ -2,7 +2,8 @@
 export const WALK_LIMIT = 10_000;
 
 /** Under which a page is planned: with the filter's values known, and in the order of an index whatever the estimates of the day. */
-const SETTINGS = 'set plan_cache_mode = force_custom_plan set jit = off set enable_seqscan = off';
+export const PAGE_SETTINGS =
+  'set plan_cache_mode = force_custom_plan set jit = off set enable_seqscan = off set enable_sort = off set max_parallel_workers_per_gather = 0';
 
 // Conditions over a row `d`, by the variables of the function. Those that are null vanish from the plan.
 const FITS = `(t_type is null or d.type = t_type) and (t_prefix is null or d.type ^@ t_prefix)
@@ -13,6 +14,12 @@ const OPEN_FITS = `${FITS} and (t_state is null or d.state = t_state)
       and (t_is_retry is null or (d.attempts > 0 or d.error is not null) = t_is_retry)`;
 const DONE_FITS = `${FITS} and (t_outcome is null or d.outcome = t_outcome)`;
 
+const TAKE = `seen := seen + 1;
+          if r.fits and r.id is distinct from ids[cardinality(ids)] then
+            ids := ids || r.id;
+            exit when cardinality(ids) >= t_want;
+          end if;`;
+
 /**
  * A page of messages, the newest first, each delivery of them as a JSON text with whether it fits; at last where the page ended.
  *
@@ -21,7 +28,7 @@ const DONE_FITS = `${FITS} and (t_outcome is null or d.outcome = t_outcome)`;
  * message that was met is given in any case: the walk may have ended in the middle of its deliveries.
  */
 export function messageListFunction(schema: string): string {
-  return `create function ${schema}.message_list(filter text) returns setof text language plpgsql stable ${SETTINGS} as $body$
+  return `create function ${schema}.message_list(filter text) returns setof text language plpgsql stable ${PAGE_SETTINGS} as $body$
     #variable_conflict use_column
     declare
       f constant jsonb := filter::jsonb;
@@ -45,6 +52,10 @@ export function messageListFunction(schema: string): string {
       ids uuid[] := '{}';
       seen int := 0;
       r record;
+      o record;
+      e record;
+      open_rows refcursor;
+      done_rows refcursor;
     begin
       if f ? 'service' or f ? 'handler' then
         t_handlers := array(select h.id from ${schema}.handler h
@@ -53,12 +64,10 @@ export function messageListFunction(schema: string): string {
       end if;
       ${narrowed(schema)}
       if narrow is null then
-        for r in ${walk(schema, '')} loop
-          ${take()}
-        end loop;
+        ${walk(schema)}
       else
-        for r in ${walk(schema, 'and d.id = any (narrow)')} loop
-          ${take()}
+        for r in ${walkNarrow(schema)} loop
+          ${TAKE}
         end loop;
       end if;
       if seen >= ${WALK_LIMIT} and r.id is distinct from ids[cardinality(ids)] then
@@ -69,23 +78,44 @@ export function messageListFunction(schema: string): string {
     end $body$`;
 }
 
-/** The deliveries in their order; those of one message follow each other. */
-function walk(schema: string, condition: string): string {
-  return `select w.id, w.fits from (
-            select d.id, ${OPEN_FITS} as fits from ${schema}.delivery d
-            where t_is_open and d.id < t_below and d.id >= t_from and (not t_is_dead or d.state = 2) ${condition}
-            union all
-            select d.id, ${DONE_FITS} as fits from ${schema}.delivered d
-            where t_is_done and d.id < t_below and d.id >= t_from and (not t_is_given_up or d.outcome > 0) ${condition}
-          ) w order by w.id desc limit ${WALK_LIMIT}`;
+function open(schema: string, condition: string): string {
+  return `select d.id, ${OPEN_FITS} as fits from ${schema}.delivery d where t_is_open and ${condition}`;
 }
 
-function take(): string {
-  return `seen := seen + 1;
-          if r.fits and r.id is distinct from ids[cardinality(ids)] then
-            ids := ids || r.id;
-            exit when cardinality(ids) >= t_want;
-          end if;`;
+function done(schema: string, condition: string): string {
+  return `select d.id, ${DONE_FITS} as fits from ${schema}.delivered d where t_is_done and ${condition}`;
+}
+
+/**
+ * The deliveries in their order; those of one message follow each other. Two cursors, each in the order of its index: as one union
+ * the rows would be sorted, all of them.
+ */
+function walk(schema: string): string {
+  const range = 'd.id < t_below and d.id >= t_from';
+  const inOrder = `order by d.id desc limit ${WALK_LIMIT}`;
+  return `open open_rows for ${open(schema, `${range} and (not t_is_dead or d.state = 2)`)} ${inOrder};
+        open done_rows for ${done(schema, `${range} and (not t_is_given_up or d.outcome > 0)`)} ${inOrder};
+        fetch open_rows into o;
+        fetch done_rows into e;
+        while seen < ${WALK_LIMIT} and (o.id is not null or e.id is not null) loop
+          if e.id is null or o.id >= e.id then
+            r := o;
+            fetch open_rows into o;
+          else
+            r := e;
+            fetch done_rows into e;
+          end if;
+          ${TAKE}
+        end loop;
+        close open_rows;
+        close done_rows;`;
+}
+
+/** The same of the messages that were found by an index, which are in their order. "offset 0" keeps it a look-up for each. */
+function walkNarrow(schema: string): string {
+  return `select w.id, w.fits from unnest(narrow) n (id) cross join lateral (
+            ${open(schema, 'd.id = n.id')} union all ${done(schema, 'd.id = n.id')} offset 0
+          ) w limit ${WALK_LIMIT}`;
 }
 
 /**
@@ -94,21 +124,23 @@ function take(): string {
  * there are too many of them; then they are met often enough on the way.
  */
 function narrowed(schema: string): string {
-  const open = (condition: string): string => `select d.id from ${schema}.delivery d where ${condition} limit ${WALK_LIMIT + 1}`;
+  const some = (condition: string): string => `select d.id from ${schema}.delivery d where ${condition} limit ${WALK_LIMIT + 1}`;
   return `if f ? 'isRunning' then
         narrow := array(select r.id from ${schema}.live_run r);
       elsif t_state = 0 then
-        narrow := array(${open('d.state = 0')});
+        narrow := array(${some('d.state = 0')});
       elsif t_state = 1 then
-        narrow := array(${open('d.state = 1')});
+        narrow := array(${some('d.state = 1')});
       elsif t_is_dead and t_payload is not null then
-        narrow := array(${open('d.state = 2 and d.payload @> t_payload')});
+        narrow := array(${some('d.state = 2 and d.payload @> t_payload')});
       elsif t_outcome is null and t_state is null and (t_key is not null or t_payload is not null)
         and to_regclass('${schema}.delivered_0_payload') is not null then
         ${narrowedHistory(schema)}
       end if;
       if cardinality(narrow) > ${WALK_LIMIT} then
         narrow := null;
+      elsif narrow is not null then
+        narrow := array(select distinct n.id from unnest(narrow) n (id) where n.id < t_below and n.id >= t_from order by n.id desc);
       end if;`;
 }
 

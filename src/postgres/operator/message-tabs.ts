@@ -1,5 +1,6 @@
 import { MESSAGE_TABS, type TabCount } from '../../operator/message-list.ts';
 import type { SqlRunner } from '../sql-runner.ts';
+import { PAGE_SETTINGS } from './message-list-function.ts';
 import { readJson } from './read-record.ts';
 
 /** Nothing is counted further than this, in deliveries. */
@@ -44,7 +45,7 @@ export function messageTabsFunction(schema: string): string {
   const some = (condition: string): string =>
     `select d.id from ${schema}.delivery d where ${condition} limit ${CAP + 1}`;
   return `create function ${schema}.message_tabs() returns text language plpgsql stable
-    set plan_cache_mode = force_custom_plan set jit = off set enable_seqscan = off as $body$
+    ${PAGE_SETTINGS} as $body$
     declare
       ready uuid[] := array(${some('d.state = 0')});
       waiting uuid[] := array(${some('d.state = 1')});
