@@ -36,9 +36,7 @@ function checkMatches(check: OptionCheck, matches: unknown): void {
 function isMatch(match: unknown): match is PayloadMatch {
   if (typeof match !== 'object' || match === null) return false;
   const { path, value } = match as Partial<PayloadMatch>;
-  return (
-    Array.isArray(path) && path.length > 0 && path.length <= DEEPEST && path.every(isStorable) && isSimple(value)
-  );
+  return Array.isArray(path) && path.length > 0 && path.length <= DEEPEST && path.every(isStorable) && isSimple(value);
 }
 
 function isSimple(value: unknown): boolean {

@@ -4,6 +4,7 @@ import { hotFunctions } from './schema/functions.ts';
 import { idempotencyTable } from './schema/idempotency.ts';
 import { messageTables } from './schema/messages.ts';
 import { operatorSurface } from './schema/operator.ts';
+import { sampleTables } from './schema/samples.ts';
 import { messageReads } from './schema/reads.ts';
 import { traceFunctions, traceTables } from './schema/trace.ts';
 
@@ -29,6 +30,7 @@ export const MIGRATIONS: readonly Migration[] = [
       ...operatorSurface(schema),
       ...commandTables(schema),
       ...messageReads(schema),
+      ...sampleTables(schema),
       ...traceFunctions(schema),
     ],
   },

@@ -1,6 +1,7 @@
 import type { RetryState } from '../kernel/retry-state.ts';
 import type { Envelope } from '../outbox/envelope.ts';
 import type { ForeignMessage, OutboxStore, SendResult } from '../outbox/outbox-store.ts';
+import type { RelayEvent } from './relay-event.ts';
 
 /**
  * What a relay needs from a database. One delivery is one (message, handler); its place is a *unit*: a slice of the key space
@@ -336,5 +337,7 @@ export interface RelaySession<Tx> {
   listen(onWake: () => void): Promise<boolean>;
   /** The housekeeper's round: expired keys, the history's ring, adoption, the sample of what is open. */
   tidy(keep: KeepOptions): Promise<HouseReport>;
+  /** Is told all that the relay tells, for what a store counts. */
+  observe?(event: RelayEvent): void;
   close(): Promise<void>;
 }

@@ -124,7 +124,8 @@ function walkNarrow(schema: string): string {
  * there are too many of them; then they are met often enough on the way.
  */
 function narrowed(schema: string): string {
-  const some = (condition: string): string => `select d.id from ${schema}.delivery d where ${condition} limit ${WALK_LIMIT + 1}`;
+  const some = (condition: string): string =>
+    `select d.id from ${schema}.delivery d where ${condition} limit ${WALK_LIMIT + 1}`;
   return `if f ? 'isRunning' then
         narrow := array(select r.id from ${schema}.live_run r);
       elsif t_state = 0 then

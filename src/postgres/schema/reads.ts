@@ -9,7 +9,9 @@ import { HISTORY_SLOTS } from './messages.ts';
 export function messageReads(schema: string): readonly string[] {
   return [
     `create index delivery_dead on ${schema}.delivery (id) where state = 2`,
-    ...slots().map((slot) => `create index delivered_${slot}_given_up on ${schema}.delivered_${slot} (id) where outcome > 0`),
+    ...slots().map(
+      (slot) => `create index delivered_${slot}_given_up on ${schema}.delivered_${slot} (id) where outcome > 0`,
+    ),
     messageListFunction(schema),
     messageTabsFunction(schema),
     historySearch(schema),
