@@ -1,3 +1,5 @@
+import { overviewFunctions } from '../operator/overview-functions.ts';
+
 /**
  * What rates are made of, so that nobody counts a table.
  *
@@ -26,5 +28,6 @@ export function sampleTables(schema: string): readonly string[] {
       oldest_ms bigint,
       is_full boolean not null,
       unserved jsonb not null)`,
+    ...overviewFunctions(schema),
   ];
 }
