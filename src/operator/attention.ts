@@ -2,6 +2,7 @@ import type { BreakerRecord } from './breaker-record.ts';
 import type { Bulk } from './bulk.ts';
 import type { ErrorGroup } from './error-group.ts';
 import type { Attention, HandlerOverview } from './overview.ts';
+import { counted, formatDuration } from './words.ts';
 
 /** What is looked at to say whether somebody is needed. */
 export interface AttentionFacts {
@@ -58,24 +59,20 @@ export function verdictOf(attention: readonly Attention[], oldestMs: number | un
   return oldestMs === undefined ? 'All good: nothing waits' : `All good: oldest message ${inWords(oldestMs)}`;
 }
 
-/** `0.4 s`, `12 s`, `3 min`, `5 h`, `2 days`. */
-export function inWords(ms: number): string {
-  if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`;
-  if (ms < 60_000) return `${Math.floor(ms / 1_000)} s`;
-  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min`;
-  if (ms < 2 * 86_400_000) return `${Math.floor(ms / 3_600_000)} h`;
-  return `${Math.floor(ms / 86_400_000)} days`;
+/** `0.4 s`, `12 s`, `3 min`. */
+function inWords(ms: number): string {
+  return ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : formatDuration(ms);
 }
 
 function noWorker({ workers, handlers }: AttentionFacts): readonly Attention[] {
   const unserved = handlers.filter((one) => one.workers.length === 0 && one.pending + one.waiting > 0);
   if (workers === 0) {
     const open = unserved.reduce((sum, one) => sum + one.pending + one.waiting, 0);
-    const waits = open === 0 ? 'what is sent waits' : `${many(open, 'delivery waits', 'deliveries wait')}`;
+    const waits = open === 0 ? 'what is sent waits' : `${counted(open, 'delivery waits', 'deliveries wait')}`;
     return [{ kind: 'no-worker', text: `No worker is running: ${waits}`, link: 'system' }];
   }
   return unserved.map((one): Attention => {
-    const open = many(one.pending + one.waiting, 'delivery waits', 'deliveries wait');
+    const open = counted(one.pending + one.waiting, 'delivery waits', 'deliveries wait');
     return { kind: 'no-worker', text: `${nameOf(one)} has no worker: ${open}`, link: handlerLink('messages', one) };
   });
 }
@@ -97,7 +94,7 @@ function stoppedBreakers({ breakers }: AttentionFacts): {
   const handlers = open.flatMap(({ service, handlers: names }) => names.map((name) => fullName(service, name)));
   const attention = open.map(({ service, name, error, waiting }): Attention => {
     const why = error === undefined ? '' : ` (${error.code ?? error.name})`;
-    const text = `The breaker ${service}/${name} is open${why}: ${many(waiting, 'message waits', 'messages wait')}`;
+    const text = `The breaker ${service}/${name} is open${why}: ${counted(waiting, 'message waits', 'messages wait')}`;
     return { kind: 'breaker-open', text, link: 'breakers' };
   });
   return { attention, handlers: new Set(handlers) };
@@ -111,7 +108,7 @@ function late({ handlers, isPaused }: AttentionFacts, stopped: ReadonlySet<strin
     .flatMap((one) => (one.oldestMs !== undefined && one.oldestMs >= LATE_MS ? [{ one, oldestMs: one.oldestMs }] : []))
     .sort((a, b) => b.oldestMs - a.oldestMs)
     .map(({ one, oldestMs }): Attention => {
-      const text = `${nameOf(one)} is ${inWords(oldestMs)} late: ${many(one.pending, 'delivery is', 'deliveries are')} ready`;
+      const text = `${nameOf(one)} is ${inWords(oldestMs)} late: ${counted(one.pending, 'delivery is', 'deliveries are')} ready`;
       return { kind: 'late', text, link: `${handlerLink('messages', one)}&status=pending` };
     });
 }
@@ -119,7 +116,7 @@ function late({ handlers, isPaused }: AttentionFacts, stopped: ReadonlySet<strin
 function withoutHandler({ withoutHandler: types }: AttentionFacts): readonly Attention[] {
   return types.map(({ type, count }) => ({
     kind: 'no-handler',
-    text: `No handler takes ${type}: ${many(count, 'message waits', 'messages wait')}`,
+    text: `No handler takes ${type}: ${counted(count, 'message waits', 'messages wait')}`,
     link: `messages?type=${encodeURIComponent(type)}`,
   }));
 }
@@ -128,7 +125,7 @@ function deadLetters({ groups, hasMoreGroups }: AttentionFacts): readonly Attent
   const [first] = groups;
   if (first === undefined) return [];
   const count = groups.reduce((sum, { pending }) => sum + pending, 0);
-  const letters = many(count, 'dead letter', 'dead letters');
+  const letters = counted(count, 'dead letter', 'dead letters');
   if (groups.length === 1 && !hasMoreGroups) {
     const text = `${letters} of ${nameOf(first)}: ${first.error.code ?? first.error.name}`;
     return [{ kind: 'dead-letters', text, link: `dead-letters?group=${encodeURIComponent(first.id)}` }];
@@ -139,7 +136,7 @@ function deadLetters({ groups, hasMoreGroups }: AttentionFacts): readonly Attent
 
 function heldKeys({ heldKeys: count }: AttentionFacts): readonly Attention[] {
   if (count === 0) return [];
-  const text = `${many(count, 'key stands', 'keys stand')} still behind a dead letter`;
+  const text = `${counted(count, 'key stands', 'keys stand')} still behind a dead letter`;
   return [{ kind: 'keys-held', text, link: 'keys' }];
 }
 
@@ -175,8 +172,4 @@ function fullName(service: string, name: string): string {
 
 function handlerLink(page: string, one: { readonly service: string; readonly handler: string }): string {
   return `${page}?handler=${encodeURIComponent(nameOf(one))}`;
-}
-
-function many(count: number, one: string, several: string): string {
-  return `${count.toLocaleString('en-US')} ${count === 1 ? one : several}`;
 }

@@ -35,6 +35,7 @@ function presentStatement(schema: string): string {
       'aliveMs', (select floor(extract(epoch from clock_timestamp() - min(w.joined_at)) * 1000) from live w),
       'heldKeys', (select count(*) from (select distinct d.unit, d.key from ${schema}.delivery d
         where d.holds and d.key is not null and d.state = 2 limit ${CAP}) k),
+      'withoutHandler', (select count(*) from (select from ${schema}.delivery d where d.handler = 0 and d.state < 2 limit ${CAP}) d),
       'last', (select json_build_object('ms', floor(extract(epoch from s.at) * 1000), 'isFull', s.is_full, 'unserved', s.unserved)
         from ${schema}.sample s order by s.minute desc limit 1),
       'handlers', coalesce((select json_agg(json_build_object('service', h.service, 'handler', h.name,

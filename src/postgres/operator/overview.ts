@@ -8,51 +8,31 @@ import {
   type Sample,
   type StepTally,
 } from '../../operator/overview-points.ts';
-import { type HandlerOverview, type Overview, OVERVIEW_RANGES, type OverviewRange } from '../../operator/overview.ts';
-import type { HandlerRecord } from '../../operator/operator-records.ts';
-import type { HouseReport } from '../../relay/relay-store.ts';
+import { type Overview, OVERVIEW_RANGES, type OverviewRange } from '../../operator/overview.ts';
 import type { SqlRunner } from '../sql-runner.ts';
 import { listAudit } from './audit-list.ts';
 import { breakerVerbs } from './breaker-verbs.ts';
 import { bulkVerbs } from './bulk-verbs.ts';
 import { groupVerbs } from './group-verbs.ts';
-import { handlerVerbs } from './handler-verbs.ts';
+import { type Present, readPresent } from './overview-present.ts';
 import { type Fields, readJson, readRecord } from './read-record.ts';
 
 const MOST_GROUPS = 100;
 const LAST_CHANGES = 10;
-
-/** What the first statement answers. */
-interface Present {
-  readonly nowMs: number;
-  readonly sent: number;
-  readonly isPaused: boolean;
-  readonly workers: number;
-  readonly aliveMs: number | null;
-  readonly heldKeys: number;
-  readonly last: { readonly ms: number; readonly isFull: boolean; readonly unserved: HouseReport['unserved'] } | null;
-  readonly handlers: readonly Fields[];
-}
-
-/** What a handler of the overview has besides its record. */
-type HandlerNumbers = Omit<HandlerOverview, Exclude<keyof HandlerRecord, 'service' | 'handler'>>;
 
 /** Is anything lost or late, and what needs somebody. */
 export async function readOverview(sql: SqlRunner, schema: string, range: OverviewRange): Promise<Overview> {
   const check = new OptionCheck('overview()');
   check.word('range', range, OVERVIEW_RANGES);
   check.done();
-  const [row] = await sql.query(`select ${schema}.overview_present() as row`);
-  const present = readJson(row, 'row') as Present;
-  const [records, points, breakers, groups, bulks, audit] = await Promise.all([
-    handlerVerbs(sql, schema).handlers(),
-    readPoints(sql, schema, range, present),
-    built(breakerVerbs(sql, schema).breakers({ limit: MOST_GROUPS })),
-    built(groupVerbs(sql, schema).groups({ state: 'open', isPending: true, limit: MOST_GROUPS })),
-    built(bulkVerbs(sql, schema).bulks({ state: 'paused', limit: MOST_GROUPS })),
-    listAudit(sql, schema, { limit: LAST_CHANGES }),
-  ]);
-  const handlers = overviewsOf(records, present);
+  const present = await readPresent(sql, schema);
+  // One after the other: what was handed in may be one connection.
+  const points = await readPoints(sql, schema, range, present);
+  const breakers = await built(breakerVerbs(sql, schema).breakers({ limit: MOST_GROUPS }));
+  const groups = await built(groupVerbs(sql, schema).groups({ state: 'open', isPending: true, limit: MOST_GROUPS }));
+  const bulks = await built(bulkVerbs(sql, schema).bulks({ state: 'paused', limit: MOST_GROUPS }));
+  const audit = await listAudit(sql, schema, { limit: LAST_CHANGES });
+  const { handlers } = present;
   const open = breakers.items.filter(({ state }) => state !== 'closed');
   const facts: AttentionFacts = {
     ...factsOf(present),
@@ -88,10 +68,10 @@ function factsOf(
     isPaused,
     workers,
     heldKeys,
-    withoutHandler: (last?.unserved ?? []).flatMap(({ type, count }) => (type === undefined ? [] : [{ type, count }])),
+    withoutHandler: (last?.unserved ?? []).flatMap(({ type, count }) => (type ? [{ type, count }] : [])),
     isFull: last?.isFull ?? false,
-    sampledMsAgo: last === null ? undefined : nowMs - last.ms,
-    aliveMs: aliveMs ?? undefined,
+    sampledMsAgo: last && nowMs - last.ms,
+    aliveMs,
   };
 }
 
@@ -100,15 +80,6 @@ async function built<T>(page: Promise<Page<T>>): Promise<Page<T>> {
   return page.catch((error: unknown) => {
     if (error instanceof Error && error.message === 'not built yet') return { items: [], next: undefined };
     throw error;
-  });
-}
-
-/** One that registered between the two answers has its numbers the next time. */
-function overviewsOf(records: readonly HandlerRecord[], present: Present): readonly HandlerOverview[] {
-  const numbers = present.handlers.map((fields) => readRecord<HandlerNumbers>(fields, []));
-  return records.flatMap((record) => {
-    const own = numbers.find(({ service, handler }) => service === record.service && handler === record.handler);
-    return own === undefined ? [] : [{ ...record, ...own }];
   });
 }
 
