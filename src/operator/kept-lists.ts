@@ -40,6 +40,7 @@ export interface OutgoingCall {
   readonly at: Date;
   readonly service: string;
   readonly operation: string;
+  /** As the service named it, or the host of its URL. */
   readonly destination: string | undefined;
   readonly isOk: boolean | undefined;
   readonly status: number | undefined;

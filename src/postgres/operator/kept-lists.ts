@@ -94,6 +94,7 @@ async function listCalls(
   const check = new OptionCheck('outgoingCalls()');
   if (isOk !== undefined && typeof isOk !== 'boolean') check.refuse('isOk', isOk, 'write true or false');
   check.done();
+  const host = `coalesce(w.fields ->> 'destination', substring(w.fields ->> 'url' from '^[a-z+]+://(?:[^/@]*@)?([^/?#]+)'))`;
   const number = (name: string): string =>
     `case when jsonb_typeof(w.fields -> '${name}') = 'number' then round((w.fields ->> '${name}')::numeric) end`;
   return walkPage(sql, 'outgoingCalls()', paging, {
@@ -103,10 +104,10 @@ async function listCalls(
     cursor: ID,
     before: 'f.id < $1::text::uuid and $2::text is null',
     fits: `w.kind = 'call' and ($3::text is null or w.service = $3::text)
-      and ($4::text is null or w.fields ->> 'destination' = $4::text) and ($5::text is null or w.is_ok = $5::text::boolean)`,
+      and ($4::text is null or ${host} = $4::text) and ($5::text is null or w.is_ok = $5::text::boolean)`,
     params: [service ?? null, destination ?? null, isOk ?? null],
     row: `json_build_object('id', w.id, 'at', w.at, 'service', w.service, 'operation', coalesce(w.fields ->> 'operation', 'call'),
-      'destination', w.fields ->> 'destination', 'isOk', w.is_ok, 'status', ${number('httpStatus')},
+      'destination', ${host}, 'isOk', w.is_ok, 'status', ${number('httpStatus')},
       'durationMs', ${number('latencyMs')}, 'attempt', ${number('attempt')},
       'error', coalesce(w.fields ->> 'error', w.fields ->> 'errorClass'))`,
     read: (fields) => readRecord<OutgoingCall>(fields, ['at']),
