@@ -1,3 +1,4 @@
+import { breakerTable } from './schema/breaker.ts';
 import { commandTables } from './schema/commands.ts';
 import { enginePrivates } from './schema/engine.ts';
 import { hotFunctions } from './schema/functions.ts';
@@ -23,6 +24,7 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'outbox',
     statements: (schema) => [
       ...enginePrivates(schema),
+      ...breakerTable(schema),
       ...messageTables(schema),
       ...traceTables(schema),
       ...hotFunctions(schema),

@@ -28,7 +28,7 @@ export async function readOverview(sql: SqlRunner, schema: string, range: Overvi
   const present = await readPresent(sql, schema);
   // One after the other: what was handed in may be one connection.
   const points = await readPoints(sql, schema, range, present);
-  const breakers = await built(breakerVerbs(sql, schema).breakers({ limit: MOST_GROUPS }));
+  const breakers = await breakerVerbs(sql, schema).breakers({ limit: MOST_GROUPS });
   const groups = await built(groupVerbs(sql, schema).groups({ state: 'open', isPending: true, limit: MOST_GROUPS }));
   const bulks = await built(bulkVerbs(sql, schema).bulks({ state: 'paused', limit: MOST_GROUPS }));
   const audit = await listAudit(sql, schema, { limit: LAST_CHANGES });

@@ -2,6 +2,7 @@ import type { Effects } from '../../kernel/effects.ts';
 import type { RelaySession } from '../../relay/relay-store.ts';
 import type { Driver, Link } from '../driver/driver.ts';
 import { receiveAct, takenAct } from '../receive.ts';
+import { breakerAct } from './breaker.ts';
 import { checkStart } from './check-start.ts';
 import { commitAct } from './commit.ts';
 import { mirrorActs } from './mirror.ts';
@@ -67,6 +68,7 @@ export async function openSession<Tx>(parts: SessionParts<Tx>): Promise<RelaySes
   return {
     ...lease,
     ...tallied(counted, beat, schema, effects),
+    ...breakerAct(beat, schema),
     ...readActs(read, schema),
     ...settleActs(settle, schema),
     commit: commitAct(driver, schema, parts.wrap, () => leaseMs),
