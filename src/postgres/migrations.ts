@@ -3,6 +3,7 @@ import { enginePrivates } from './schema/engine.ts';
 import { hotFunctions } from './schema/functions.ts';
 import { idempotencyTable } from './schema/idempotency.ts';
 import { messageTables } from './schema/messages.ts';
+import { operateSurface } from './schema/operate.ts';
 import { operatorSurface } from './schema/operator.ts';
 import { traceFunctions, traceTables } from './schema/trace.ts';
 
@@ -26,6 +27,7 @@ export const MIGRATIONS: readonly Migration[] = [
       ...hotFunctions(schema),
       ...idempotencyTable(schema),
       ...operatorSurface(schema),
+      ...operateSurface(schema),
       ...commandTables(schema),
       ...traceFunctions(schema),
     ],

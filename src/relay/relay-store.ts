@@ -167,6 +167,8 @@ export interface DeliveryError {
   /** Trying again would not help: it was not tried again for what it is. */
   readonly isFinal?: true;
   readonly stack?: string;
+  /** Of a dead letter: its error group, where the store keeps groups. */
+  readonly group?: string;
 }
 
 /** Which dead letters without a copy are wanted. */
@@ -336,5 +338,10 @@ export interface RelaySession<Tx> {
   listen(onWake: () => void): Promise<boolean>;
   /** The housekeeper's round: expired keys, the history's ring, adoption, the sample of what is open. */
   tidy(keep: KeepOptions): Promise<HouseReport>;
+  /**
+   * Carries on what operators have begun, a step of it. Answers after how many milliseconds it wants the next; absent: nothing is
+   * going on.
+   */
+  carryOn?(): Promise<number | undefined>;
   close(): Promise<void>;
 }

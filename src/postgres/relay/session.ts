@@ -2,6 +2,7 @@ import type { Effects } from '../../kernel/effects.ts';
 import type { RelaySession } from '../../relay/relay-store.ts';
 import type { Driver, Link } from '../driver/driver.ts';
 import { receiveAct, takenAct } from '../receive.ts';
+import { carryOnAct } from './carry-on.ts';
 import { checkStart } from './check-start.ts';
 import { commitAct } from './commit.ts';
 import { mirrorActs } from './mirror.ts';
@@ -71,6 +72,7 @@ export async function openSession<Tx>(parts: SessionParts<Tx>): Promise<RelaySes
     receive: receiveAct(inbound, schema, channel),
     taken: takenAct(inbound, schema),
     tidy: tidyAct(house, schema, effects),
+    carryOn: carryOnAct(house, schema),
     close,
   };
 }
