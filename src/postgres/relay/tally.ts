@@ -40,7 +40,7 @@ export class Tally {
 
   /** Gives what was counted, and begins anew. */
   take(): readonly TallyRow[] {
-    const rows = [...this.#rows].map(([handler, counts]) => ({ handler, ...counts }));
+    const rows = [...this.#rows].map(([handler, counts]) => Object.assign({ handler }, counts));
     this.#rows = new Map();
     return rows;
   }
