@@ -1,5 +1,5 @@
 /** How many deliveries a call for a page of messages reads at most, and how many an index may give it to sort. */
-export const WALK_LIMIT = 10_000;
+const WALK_LIMIT = 10_000;
 
 /** Under which a page is planned: with the filter's values known, and in the order of an index whatever the estimates of the day. */
 export const PAGE_SETTINGS =

@@ -13,7 +13,7 @@ export interface TallyRow {
 type Counts = { -readonly [Name in Exclude<keyof TallyRow, 'handler'>]: number };
 
 /** Stands for what no handler did. */
-export const NO_HANDLER = '';
+const NO_HANDLER = '';
 
 /** Counts in memory what this process settles: nothing is written for a message. */
 export class Tally {
