@@ -4,7 +4,10 @@ import { enginePrivates } from './schema/engine.ts';
 import { hotFunctions } from './schema/functions.ts';
 import { idempotencyTable } from './schema/idempotency.ts';
 import { messageTables } from './schema/messages.ts';
+import { operateSurface } from './schema/operate.ts';
 import { operatorSurface } from './schema/operator.ts';
+import { sampleTables } from './schema/samples.ts';
+import { messageReads } from './schema/reads.ts';
 import { traceFunctions, traceTables } from './schema/trace.ts';
 
 /** One step of the schema, forward only. Once released it never changes; a test compares what was released. */
@@ -28,7 +31,10 @@ export const MIGRATIONS: readonly Migration[] = [
       ...hotFunctions(schema),
       ...idempotencyTable(schema),
       ...operatorSurface(schema),
+      ...operateSurface(schema),
       ...commandTables(schema),
+      ...messageReads(schema),
+      ...sampleTables(schema),
       ...traceFunctions(schema),
     ],
   },

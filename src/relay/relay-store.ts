@@ -1,6 +1,7 @@
 import type { RetryState } from '../kernel/retry-state.ts';
 import type { Envelope } from '../outbox/envelope.ts';
 import type { ForeignMessage, OutboxStore, SendResult } from '../outbox/outbox-store.ts';
+import type { RelayEvent } from './relay-event.ts';
 
 /**
  * What a relay needs from a database. One delivery is one (message, handler); its place is a *unit*: a slice of the key space
@@ -207,6 +208,8 @@ export interface DeliveryError {
   /** Trying again would not help: it was not tried again for what it is. */
   readonly isFinal?: true;
   readonly stack?: string;
+  /** Of a dead letter: its error group, where the store keeps groups. */
+  readonly group?: string;
 }
 
 /** Which dead letters without a copy are wanted. */
@@ -378,5 +381,12 @@ export interface RelaySession<Tx> {
   listen(onWake: () => void): Promise<boolean>;
   /** The housekeeper's round: expired keys, the history's ring, adoption, the sample of what is open. */
   tidy(keep: KeepOptions): Promise<HouseReport>;
+  /** Is told all that the relay tells, for what a store counts. */
+  observe?(event: RelayEvent): void;
+  /**
+   * Carries on what operators have begun, a step of it. Answers after how many milliseconds it wants the next; absent: nothing is
+   * going on.
+   */
+  carryOn?(): Promise<number | undefined>;
   close(): Promise<void>;
 }

@@ -184,6 +184,7 @@ class Relay<Tx> implements RunningRelay {
   }
 
   #tell(event: RelayEvent): void {
+    this.#parts.session.observe?.(event);
     this.#parts.tell(event);
   }
 }
