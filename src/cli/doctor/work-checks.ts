@@ -1,11 +1,11 @@
 import type { HandlerStats, OperatorStats } from '../../operator/operator-records.ts';
 import { counted } from '../counted.ts';
-import { openOperator } from '../open-operator.ts';
+import { databaseOperator } from '../open-operator.ts';
 import type { Check, Finding } from './finding.ts';
 
 /** Every message has somebody who handles it. */
 export const work: Check = async ({ database }) => {
-  const operator = await openOperator({ database: async () => database });
+  const operator = databaseOperator(database);
   const stats = await operator.stats({ countDelivered: false });
   return [workers(stats), ...handlers(stats), ...deadLetters(stats)];
 };
