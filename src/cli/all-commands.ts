@@ -1,5 +1,6 @@
 import type { Command } from './command.ts';
 import { audit } from './commands/audit.ts';
+import { dev } from './commands/dev.ts';
 import { doctor } from './commands/doctor.ts';
 import { dlqDiscard } from './commands/dlq-discard.ts';
 import { dlqEdit } from './commands/dlq-edit.ts';
@@ -17,6 +18,7 @@ import { outboxCancel } from './commands/outbox-cancel.ts';
 import { outboxStats } from './commands/outbox-stats.ts';
 import { pause, resume } from './commands/pause.ts';
 import { relay } from './commands/relay.ts';
+import { serve } from './commands/serve.ts';
 import { runShow } from './commands/run-show.ts';
 import { trace } from './commands/trace.ts';
 import { why } from './commands/why.ts';
@@ -43,6 +45,8 @@ export const COMMANDS: readonly Command[] = [
   resume,
   audit,
   relay,
+  serve,
+  dev,
   drill,
   doctor,
 ];
