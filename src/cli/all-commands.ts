@@ -12,6 +12,7 @@ import { drill } from './commands/drill.ts';
 import { eventsReplay } from './commands/events-replay.ts';
 import { handlers } from './commands/handlers.ts';
 import { keys } from './commands/keys.ts';
+import { mcp } from './commands/mcp.ts';
 import { migrate } from './commands/migrate.ts';
 import { outboxCancel } from './commands/outbox-cancel.ts';
 import { outboxStats } from './commands/outbox-stats.ts';
@@ -43,6 +44,7 @@ export const COMMANDS: readonly Command[] = [
   resume,
   audit,
   relay,
+  mcp,
   drill,
   doctor,
 ];

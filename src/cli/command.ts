@@ -21,6 +21,8 @@ export interface Invocation {
   readonly args: readonly string[];
   readonly options: OptionValues;
   readonly output: Output;
+  /** Of this program. */
+  readonly version: string;
   /** Opens the database at the first call. It is closed after the command, however that ends. */
   readonly database: () => Promise<Database>;
 }

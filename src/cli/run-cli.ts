@@ -33,10 +33,10 @@ export async function runCli(argv: readonly string[], io: Io, version: string): 
     io.out(commandHelp(command, paintFor(io)));
     return EXIT.ok;
   }
-  return runCommand(command, line, io);
+  return runCommand(command, line, io, version);
 }
 
-async function runCommand(command: Command, { args, options }: CommandLine, io: Io): Promise<number> {
+async function runCommand(command: Command, { args, options }: CommandLine, io: Io, version: string): Promise<number> {
   const schema = schemaName(options, io);
   const isJson = options.flag('json');
   let target: DatabaseTarget | undefined;
@@ -46,6 +46,7 @@ async function runCommand(command: Command, { args, options }: CommandLine, io: 
     args,
     options,
     output: new Output(io, isJson),
+    version,
     database: async () => {
       target ??= databaseTarget(options.text('url'), io);
       return (database ??= openDatabase(target, schema, io.cwd));

@@ -19,6 +19,7 @@ export async function runHere(argv: readonly string[], { env }: { readonly env: 
       processName: 'here:1',
       effects: systemEffects,
       ask: async () => '',
+      inputEnd: async () => undefined,
       onSignal: () => () => undefined,
       exit: (exitCode) => {
         throw new Error(`ended at once with ${exitCode}`);

@@ -1,0 +1,57 @@
+import { mcpServer } from '../../mcp/mcp-server.ts';
+import { redactor } from '../../operator/redact.ts';
+import { EXIT } from '../cli-error.ts';
+import type { Command } from '../command.ts';
+import { importPackage } from '../import-package.ts';
+import { openOperator } from '../open-operator.ts';
+
+/** `holdfast mcp`: the operator's tools for an agent, over standard input and output. */
+export const mcp: Command = {
+  name: 'mcp',
+  summary: 'Give an agent the tools of an operator, by the Model Context Protocol over standard input and output.',
+  options: {
+    'allow-writes': {
+      summary: 'let it replay, discard, pause and resume, each after a preview',
+      default: 'it only looks',
+    },
+    'max-items': { value: '<n>', summary: 'the most dead letters one call may change', default: '100' },
+    'writes-per-minute': { value: '<n>', summary: 'the most writes in a minute', default: '10' },
+    'preview-for': { value: '<time>', summary: 'how long a preview can be acted upon', default: '5m' },
+    redact: {
+      value: '<path>',
+      summary: 'hide this place of payloads, e.g. customer.email or **.password',
+      multiple: true,
+    },
+    'max-payload': { value: '<n>', summary: 'the most characters of a payload that are handed out', default: '16000' },
+  },
+  details: [
+    'A program starts this, not a person: docs/mcp.md shows how common clients are told. Needs the package',
+    '@modelcontextprotocol/server beside it. In the audit it is mcp:<name of the client>, or what --actor says.',
+  ],
+  examples: ['holdfast mcp', 'holdfast mcp --allow-writes --max-items 20 --redact customer.email'],
+  run: async (invocation) => {
+    const { io, options } = invocation;
+    const limits = {
+      maxItems: options.count('max-items'),
+      writesPerMinute: options.count('writes-per-minute'),
+      previewMs: options.durationMs('preview-for'),
+      maxPayload: options.count('max-payload'),
+    };
+    const server = mcpServer({
+      operator: await openOperator(invocation),
+      allowWrites: options.flag('allow-writes'),
+      actor: options.text('actor'),
+      redact: redactor(options.list('redact')),
+      ...limits,
+      version: invocation.version,
+      effects: io.effects,
+      onError: (error) => io.err(`${error.message}\n`),
+      loadSdk: (name) => importPackage(name, io.cwd),
+    });
+    const serving = await server.serveStdio();
+    // The client ends it by closing our input, or with a signal.
+    await io.inputEnd();
+    await serving.close();
+    return EXIT.ok;
+  },
+};
