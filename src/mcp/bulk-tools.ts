@@ -27,7 +27,7 @@ export const planBulk: Tool = {
     const verb = args['verb'] === 'discard' ? 'discard' : 'replay';
     const filter = deadLetterFilter(args, call.nowMs);
     if ('kind' in filter) return filter;
-    if (Object.values(filter).every((one) => one === undefined)) {
+    if (Object.keys(filter).length === 0) {
       return refusal(
         'it names nothing: every dead letter would fit',
         'pass a group from list_error_groups, or a filter',

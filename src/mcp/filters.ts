@@ -9,7 +9,7 @@ export function deadLetterFilter(args: ToolArguments, nowMs: number): DeadLetter
   if (since !== undefined && at === undefined) {
     return refusal('since is no time', 'write 15m, 2h or 7d, or a date such as 2026-01-31T12:00Z');
   }
-  return {
+  const fields = {
     service: textOf(args, 'service'),
     handler: textOf(args, 'handler'),
     type: textOf(args, 'type'),
@@ -19,4 +19,5 @@ export function deadLetterFilter(args: ToolArguments, nowMs: number): DeadLetter
     group: textOf(args, 'group'),
     search: textOf(args, 'search'),
   };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
