@@ -47,6 +47,7 @@ async function runCommand(command: Command, { args, options }: CommandLine, io: 
     options,
     output: new Output(io, isJson),
     version,
+    commands: COMMANDS,
     database: async () => {
       target ??= databaseTarget(options.text('url'), io);
       return (database ??= openDatabase(target, schema, io.cwd));

@@ -1,4 +1,4 @@
-import { Client } from '@modelcontextprotocol/client';
+import type { Client } from '@modelcontextprotocol/client';
 import { expect } from 'vitest';
 
 /** What a tool answered. */
