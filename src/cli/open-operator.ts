@@ -3,9 +3,9 @@ import { postgresOperator } from '../postgres/operator/postgres-operator.ts';
 import type { Invocation } from './command.ts';
 
 /** The operator functions on the database that was named. */
-export async function openOperator({ database }: Pick<Invocation, 'database'>): Promise<Operator> {
+export async function openOperator({ database, version }: Pick<Invocation, 'database' | 'version'>): Promise<Operator> {
   const { driver, schema, target } = await database();
-  return postgresOperator({ pool: driver.pool, schema, answerTimeoutMs: target.statementMs });
+  return postgresOperator({ pool: driver.pool, schema, answerTimeoutMs: target.statementMs, version });
 }
 
 /** Who does it, for the audit. */

@@ -70,11 +70,11 @@ export const getDlqEventDetail: Tool = {
   },
 };
 
-function detailOf(detail: MessageDetail, { redact, maxPayload }: ToolCall) {
+function detailOf(detail: MessageDetail, { maxPayload }: ToolCall) {
   const { payload, deliveries, audit, edits, headers: _, ...message } = detail;
   return {
     message: asData(message),
-    payload: payloadText(redact(payload), maxPayload),
+    payload: payloadText(payload, maxPayload),
     deliveries: deliveries.map(deliveryOf),
     edits: asData(edits.slice(-MOST_CHANGES).map(({ payload: _old, ...one }) => one)),
     audit: asData(audit.slice(-MOST_CHANGES)),

@@ -3,7 +3,6 @@ import type { Effects } from '../kernel/effects.ts';
 import { isHoldfastError } from '../kernel/error.ts';
 import { hideSecrets } from '../kernel/hide-secrets.ts';
 import type { Operator } from '../operator/operator.ts';
-import type { Redact } from '../operator/redact.ts';
 import { systemEffects } from '../system/effects.ts';
 import { TOOLS } from './all-tools.ts';
 import { cut, delimited } from './bounded-data.ts';
@@ -21,13 +20,12 @@ import { WriteGuard } from './write-guard.ts';
 
 /** What `mcpServer` takes. */
 export interface McpServerOptions {
+  /** What it may see is what agents see: hand in one that hides what they must not. */
   readonly operator: Operator;
   /** Tools that change something may do so. Default `false`: they only tell what would happen. */
   readonly allowWrites?: boolean | undefined;
   /** Who stands in the audit. Default: `mcp:` and the name of the client, or of the caller that `fetch` is told. */
   readonly actor?: string | undefined;
-  /** Hides parts of payloads: what `redactor` gives. Default: nothing is hidden. */
-  readonly redact?: Redact | undefined;
   /** The most dead letters one call may change: 1 to 10,000. Default 100. */
   readonly maxItems?: number | undefined;
   /** 1 to 10,000. Default 10. A bulk operation is one. */
@@ -51,6 +49,8 @@ export interface McpCaller {
   readonly name?: string | undefined;
   /** Default `true`; writes need `allowWrites` besides. */
   readonly mayWrite?: boolean | undefined;
+  /** What this caller may see and do. Default: the server's. */
+  readonly operator?: Operator | undefined;
 }
 
 /** The operator's tools for agents, by the Model Context Protocol. */
@@ -85,8 +85,7 @@ export function mcpServer(options: McpServerOptions): McpOperatorServer {
   const limits = { ...DEFAULTS, ...given(options) };
   const guard = new WriteGuard(limits, effects, () => `pv_${crypto.randomUUID()}`);
   const callOf = (caller: McpCaller, client: string | undefined): ToolCall => ({
-    operator: options.operator,
-    redact: options.redact ?? ((payload) => payload),
+    operator: caller.operator ?? options.operator,
     guard,
     actor: options.actor ?? actorOf(caller.name ?? client),
     isReadOnly: options.allowWrites !== true || caller.mayWrite === false,
@@ -174,6 +173,7 @@ async function run(tool: Tool, args: ToolArguments, call: ToolCall): Promise<Too
       const problems = error.details.problems.map(({ option, found, write }) => `${option} is ${found}; ${write}`);
       return refusal(problems.join(' · '), 'mend the arguments and call again');
     }
+    if (isHoldfastError(error)) return refusal(hideSecrets(error.message), 'mend the call, or ask a person');
     const problem = hideSecrets(error instanceof Error ? error.message : String(error));
     return refusal(
       `it did not work: ${cut(problem, 500)}`,

@@ -1,5 +1,4 @@
 import type { Operator } from '../operator/operator.ts';
-import type { Redact } from '../operator/redact.ts';
 import type { WriteGuard } from './write-guard.ts';
 
 /** A JSON Schema, as far as tools need one. */
@@ -16,7 +15,6 @@ export interface ToolHints {
 /** Who calls, and through what. */
 export interface ToolCall {
   readonly operator: Operator;
-  readonly redact: Redact;
   readonly guard: WriteGuard;
   /** As the audit will name it. */
   readonly actor: string;

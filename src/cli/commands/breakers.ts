@@ -48,7 +48,7 @@ export function breakerTable({ io, output }: Invocation, items: readonly Breaker
     { title: 'STATE', value: (one) => one.state, paint: (text, one) => paints[one.state](text) },
     { title: 'SINCE', value: (one) => one.since && formatAge(one.since.getTime(), nowMs) },
     { title: 'NEXT TRY', value: (one) => one.probeAt && formatAge(one.probeAt.getTime(), nowMs) },
-    { title: 'FAILURES', value: (one) => one.failures, align: 'right' },
+    { title: 'OPENS AFTER', value: (one) => one.failures, align: 'right' },
     { title: 'WAITING', value: (one) => one.waiting, align: 'right' },
     { title: 'HANDLERS', value: (one) => one.handlers.join(', '), shrinkTo: 10 },
     { title: 'BY', value: (one) => one.changed?.actor, shrinkTo: 8 },

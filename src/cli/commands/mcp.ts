@@ -1,4 +1,5 @@
 import { mcpServer } from '../../mcp/mcp-server.ts';
+import type { Operator } from '../../operator/operator.ts';
 import { redactor } from '../../operator/redact.ts';
 import { EXIT } from '../cli-error.ts';
 import type { Command } from '../command.ts';
@@ -38,10 +39,9 @@ export const mcp: Command = {
       maxPayload: options.count('max-payload'),
     };
     const server = mcpServer({
-      operator: await openOperator(invocation),
+      operator: redacted(await openOperator(invocation), options.list('redact')),
       allowWrites: options.flag('allow-writes'),
       actor: options.text('actor'),
-      redact: redactor(options.list('redact')),
       ...limits,
       version: invocation.version,
       effects: io.effects,
@@ -55,3 +55,16 @@ export const mcp: Command = {
     return EXIT.ok;
   },
 };
+
+function redacted(operator: Operator, paths: readonly string[]): Operator {
+  const redact = redactor(paths);
+  return {
+    ...operator,
+    show: async (id) => {
+      const found = await operator.show(id);
+      return found.kind === 'found'
+        ? { ...found, message: { ...found.message, payload: redact(found.message.payload) } }
+        : found;
+    },
+  };
+}
