@@ -15,6 +15,7 @@ const OPEN_FITS = `${FITS} and (t_state is null or d.state = t_state)
 const DONE_FITS = `${FITS} and (t_outcome is null or d.outcome = t_outcome)`;
 
 const TAKE = `seen := seen + 1;
+          last_id := r.id;
           if r.fits and r.id is distinct from ids[cardinality(ids)] then
             ids := ids || r.id;
             exit when cardinality(ids) >= t_want;
@@ -51,6 +52,7 @@ export function messageListFunction(schema: string): string {
       narrow uuid[];
       ids uuid[] := '{}';
       seen int := 0;
+      last_id uuid;
       r record;
       o record;
       e record;
@@ -70,11 +72,11 @@ export function messageListFunction(schema: string): string {
           ${TAKE}
         end loop;
       end if;
-      if seen >= ${WALK_LIMIT} and r.id is distinct from ids[cardinality(ids)] then
-        ids := ids || r.id;
+      if seen >= ${WALK_LIMIT} and last_id is distinct from ids[cardinality(ids)] then
+        ids := ids || last_id;
       end if;
       return query ${rows(schema)};
-      return next json_build_object('end', case when cardinality(ids) >= t_want or seen >= ${WALK_LIMIT} then r.id end)::text;
+      return next json_build_object('end', case when cardinality(ids) >= t_want or seen >= ${WALK_LIMIT} then last_id end)::text;
     end $body$`;
 }
 
