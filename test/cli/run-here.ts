@@ -12,7 +12,7 @@ export async function runHere(argv: readonly string[], { env }: { readonly env: 
       err: (text) => (err += text),
       isTty: false,
       canAsk: false,
-      width: 160,
+      width: Infinity,
       env,
       cwd: process.cwd(),
       user: 'tester@here',
