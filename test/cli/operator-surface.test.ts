@@ -157,7 +157,7 @@ describe('dead letters by cause', () => {
     const watching = startOnTerminal(['bulk', 'start', id, '--watch', '--reason', 'account opened'], { env });
     await watching.until(/Replay 3 dead letters\? \[y\/N\]/);
     watching.child.stdin?.write('y\n');
-    await watching.until(/░ +0 % {2}canary, 0 of 3 ended/);
+    await watching.until(/░.* 0 % {2}canary, 0 of 3 ended/);
     watching.child.stdin?.write('\u0003');
     const left = await watching.ended;
     expect(left.code).toBe(130);
