@@ -3,6 +3,7 @@ import { audit } from './commands/audit.ts';
 import { breakers } from './commands/breakers.ts';
 import { bulk } from './commands/bulk.ts';
 import { completion } from './commands/completion.ts';
+import { dev } from './commands/dev.ts';
 import { doctor } from './commands/doctor.ts';
 import { dlqDiscard } from './commands/dlq-discard.ts';
 import { dlqEdit } from './commands/dlq-edit.ts';
@@ -25,6 +26,7 @@ import { outboxStats } from './commands/outbox-stats.ts';
 import { overview } from './commands/overview.ts';
 import { pause, resume } from './commands/pause.ts';
 import { relay } from './commands/relay.ts';
+import { serve } from './commands/serve.ts';
 import { runShow } from './commands/run-show.ts';
 import { system } from './commands/system.ts';
 import { trace } from './commands/trace.ts';
@@ -60,6 +62,8 @@ export const COMMANDS: readonly Command[] = [
   resume,
   audit,
   relay,
+  serve,
+  dev,
   mcp,
   drill,
   system,

@@ -1,5 +1,5 @@
 import { COMMANDS } from './all-commands.ts';
-import { CliError, EXIT } from './cli-error.ts';
+import { CliError, EXIT, usageError } from './cli-error.ts';
 import type { Command, Invocation } from './command.ts';
 import { type Database, openDatabase, schemaName } from './database.ts';
 import { type DatabaseTarget, databaseTarget, withoutSecrets } from './database-target.ts';
@@ -49,6 +49,9 @@ async function runCommand(command: Command, { args, options }: CommandLine, io: 
     version,
     commands: COMMANDS,
     database: async () => {
+      if (options.has('server') && !options.has('url')) {
+        throw usageError(`${command.name} works on a database; pass --url instead of --server`);
+      }
       target ??= databaseTarget(options.text('url'), io);
       return (database ??= openDatabase(target, schema, io.cwd));
     },

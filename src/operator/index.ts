@@ -113,7 +113,6 @@ export {
   type OverviewPoint,
   type OverviewRange,
 } from './overview.ts';
-export { type Redact, redactor } from './redact.ts';
 export type { Finding, SnapshotHolder, SystemRecord, TableHealth, WorkerRecord } from './system-record.ts';
 export {
   type Trace,

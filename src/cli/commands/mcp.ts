@@ -1,6 +1,7 @@
 import { mcpServer } from '../../mcp/mcp-server.ts';
 import type { Operator } from '../../operator/operator.ts';
-import { redactor } from '../../operator/redact.ts';
+import { redactedOperator } from '../../server/redacted-operator.ts';
+import { RedactionRules } from '../../server/redaction.ts';
 import { EXIT } from '../cli-error.ts';
 import type { Command } from '../command.ts';
 import { importPackage } from '../import-package.ts';
@@ -20,7 +21,7 @@ export const mcp: Command = {
     'preview-for': { value: '<time>', summary: 'how long a preview can be acted upon', default: '5m' },
     redact: {
       value: '<path>',
-      summary: 'hide this place of payloads, e.g. customer.email or **.password',
+      summary: 'hide this place of payloads, e.g. customer.email or items.*.card; texts of errors too',
       multiple: true,
     },
     'max-payload': { value: '<n>', summary: 'the most characters of a payload that are handed out', default: '16000' },
@@ -56,15 +57,8 @@ export const mcp: Command = {
   },
 };
 
+/** What is hidden is hidden from every agent, whoever runs it. */
 function redacted(operator: Operator, paths: readonly string[]): Operator {
-  const redact = redactor(paths);
-  return {
-    ...operator,
-    show: async (id) => {
-      const found = await operator.show(id);
-      return found.kind === 'found'
-        ? { ...found, message: { ...found.message, payload: redact(found.message.payload) } }
-        : found;
-    },
-  };
+  if (paths.length === 0) return operator;
+  return redactedOperator(operator, new RedactionRules({ paths, visibleTo: 'nobody' }));
 }
