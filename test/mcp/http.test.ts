@@ -13,9 +13,9 @@ import { type Agent, agentOn } from './agent.ts';
 const test = needs('postgres');
 
 const TOKENS = [
-  { role: 'operator', actor: 'ann', secret: 'secret-of-ann-0123456789' },
-  { role: 'operator', actor: 'bob', secret: 'secret-of-bob-0123456789' },
-  { role: 'viewer', actor: 'wall', secret: 'secret-of-the-wall-01234' },
+  { role: 'operator', actor: 'ann', token: 'secret-of-ann-0123456789' },
+  { role: 'operator', actor: 'bob', token: 'secret-of-bob-0123456789' },
+  { role: 'viewer', actor: 'wall', token: 'secret-of-the-wall-01234' },
 ] as const;
 
 /** The operator server on a port of this machine, with agents at `mcp`. */
@@ -66,9 +66,9 @@ describe('the tools for agents over HTTP', () => {
     await drain();
     const connect = await serve(postgres.url, schema);
     const [ann, bob, wall] = [
-      await connect(TOKENS[0].secret),
-      await connect(TOKENS[1].secret, 'legacy'),
-      await connect(TOKENS[2].secret),
+      await connect(TOKENS[0].token),
+      await connect(TOKENS[1].token, 'legacy'),
+      await connect(TOKENS[2].token),
     ];
 
     // All that can be looked at.
