@@ -166,7 +166,7 @@ describe('dead letters by cause', () => {
       bulk: { state: 'canary', counts: { selected: 2, started: 1 } },
     });
 
-    // Each run of the service handles what was started so far; the relay and the watcher both carry it on.
+    // Each run of the service handles what was started so far; the watcher carries it on.
     await drain({ isMended: true });
     expect((await run('bulk', 'pause', id)).out).toContain('is paused');
     expect(await run('bulk', 'watch', id)).toMatchObject({
@@ -174,17 +174,10 @@ describe('dead letters by cause', () => {
       out: expect.stringContaining(`holdfast bulk resume ${id}`),
     });
     expect(await run('bulk', 'start', id, '--yes')).toMatchObject({ code: 1 });
-    expect((await run('bulk', 'resume', id)).out).toContain('holdfast bulk watch');
-    await expect
-      .poll(async () => {
-        await drain({ isMended: true });
-        return ((await ask('bulk', 'show', id)) as { bulk: { state: string } }).bulk.state;
-      })
-      .toBe('done');
-    expect(await run('bulk', 'watch', id)).toMatchObject({
-      code: 0,
-      out: expect.stringContaining('3 of 3 ended: 3 succeeded'),
-    });
+    let isOver = false;
+    const watched = run('bulk', 'resume', id, '--watch', '--interval', '50ms').finally(() => (isOver = true));
+    while (!isOver) await drain({ isMended: true });
+    expect(await watched).toMatchObject({ code: 0, out: expect.stringContaining('3 of 3 ended: 3 succeeded') });
     expect((await run('bulk')).out).toContain('done');
     expect(await ask('audit', '--verb', 'start-bulk')).toMatchObject({ items: [{ reason: 'account opened' }] });
   });
@@ -225,7 +218,8 @@ describe('dead letters by cause', () => {
       err: expect.stringContaining('did you mean release?'),
     });
     const { items } = (await ask('keys')) as { items: { key: string }[] };
-    expect(items.map((one) => one.key)).toEqual(['di']);
+    expect(items.map((one) => one.key)).toContain('di');
+    expect(items.map((one) => one.key)).not.toContain('bob');
 
     const planned = (await ask('bulk', 'plan', 'discard', '--handler', 'ledger')) as {
       bulk: { id: string; total: number };
