@@ -1,5 +1,8 @@
 import type { Command } from './command.ts';
 import { audit } from './commands/audit.ts';
+import { breakers } from './commands/breakers.ts';
+import { bulk } from './commands/bulk.ts';
+import { completion } from './commands/completion.ts';
 import { dev } from './commands/dev.ts';
 import { doctor } from './commands/doctor.ts';
 import { dlqDiscard } from './commands/dlq-discard.ts';
@@ -11,21 +14,29 @@ import { dlqReplay } from './commands/dlq-replay.ts';
 import { dlqShow } from './commands/dlq-show.ts';
 import { drill } from './commands/drill.ts';
 import { eventsReplay } from './commands/events-replay.ts';
+import { groups } from './commands/groups.ts';
 import { handlers } from './commands/handlers.ts';
+import { calls, commands, idempotency } from './commands/kept.ts';
 import { keys } from './commands/keys.ts';
+import { mcp } from './commands/mcp.ts';
+import { messages } from './commands/messages.ts';
 import { migrate } from './commands/migrate.ts';
 import { outboxCancel } from './commands/outbox-cancel.ts';
 import { outboxStats } from './commands/outbox-stats.ts';
+import { overview } from './commands/overview.ts';
 import { pause, resume } from './commands/pause.ts';
 import { relay } from './commands/relay.ts';
 import { serve } from './commands/serve.ts';
 import { runShow } from './commands/run-show.ts';
+import { system } from './commands/system.ts';
 import { trace } from './commands/trace.ts';
 import { why } from './commands/why.ts';
 
 /** Every command, in the order the help lists them. */
 export const COMMANDS: readonly Command[] = [
   migrate,
+  overview,
+  messages,
   outboxStats,
   outboxCancel,
   dlqPeek,
@@ -35,18 +46,27 @@ export const COMMANDS: readonly Command[] = [
   dlqEdit,
   dlqDiscard,
   dlqImport,
+  groups,
+  bulk,
   eventsReplay,
   why,
   trace,
   runShow,
+  commands,
+  calls,
+  idempotency,
   keys,
   handlers,
+  breakers,
   pause,
   resume,
   audit,
   relay,
   serve,
   dev,
+  mcp,
   drill,
+  system,
   doctor,
+  completion,
 ];

@@ -21,6 +21,10 @@ export interface Invocation {
   readonly args: readonly string[];
   readonly options: OptionValues;
   readonly output: Output;
+  /** Of this program. */
+  readonly version: string;
+  /** Every command there is. */
+  readonly commands: readonly Command[];
   /** Opens the database at the first call. It is closed after the command, however that ends. */
   readonly database: () => Promise<Database>;
 }
@@ -33,6 +37,8 @@ export interface Command {
   readonly summary: string;
   /** What may stand after the name besides options, e.g. `<id>` or `[pause|resume <name>]`. */
   readonly args?: { readonly usage: string; readonly min: number; readonly max: number };
+  /** Words that may stand first after the name; for completion. */
+  readonly verbs?: readonly string[];
   readonly options: Readonly<Record<string, OptionSpec>>;
   /** Further lines of the help. */
   readonly details?: readonly string[];

@@ -53,4 +53,14 @@ describe('a password', () => {
     expect(withoutSecrets('postgres://x:a@b@y/z', undefined)).toBe('postgres://x:***@y/z');
     expect(addressOf(target)).not.toContain('heim');
   });
+
+  test('that is a common word is hidden where it is a value, and no other word is torn', () => {
+    const target = databaseTarget('postgres://holdfast:pass@h/d', { env: {} });
+    const text = 'compass passes "pass", pwd=pass and let it pass at postgres://holdfast:pass@h/d';
+    expect(withoutSecrets(text, target)).toBe(
+      'compass passes "***", pwd=*** and let it pass at postgres://holdfast:***@h/d',
+    );
+    const long = databaseTarget('postgres://u:holdfast+1@h/d', { env: {} });
+    expect(withoutSecrets('holdfast+1 is not holdfast+12', long)).toBe('*** is not holdfast+12');
+  });
 });

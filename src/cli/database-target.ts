@@ -60,14 +60,25 @@ export function addressOf({ host, port, database, user }: DatabaseTarget): strin
   return `${place}/${database} as ${user}`;
 }
 
-/** The text without the password, wherever it stands in it. */
+/** Shorter ones are words of ordinary sentences. */
+const SHORT = 5;
+
+/**
+ * The text without the password, wherever it stands in it as a whole; inside a longer word it is part of that word. A short one is
+ * taken out only where it stands as a value: in quotes, or behind `=` or `:`.
+ */
 export function withoutSecrets(text: string, target: DatabaseTarget | undefined): string {
   const hidden = text
     .replaceAll(/(\w+:\/\/[^\s:/@]*):[^\s/]*@/g, '$1:***@')
     .replaceAll(/(password=)[^\s&]+/gi, '$1***');
   const password = target?.password;
   if (password === undefined || password === '') return hidden;
-  return hidden.replaceAll(password, '***').replaceAll(encodeURIComponent(password), '***');
+  const before = password.length < SHORT ? `(?<=["'\`=:])` : String.raw`(?<![\p{L}\p{N}_])`;
+  const forms = [password, encodeURIComponent(password)].map((one) =>
+    one.replaceAll(/[$()*+./?[\\\]^{|}-]/g, String.raw`\$&`),
+  );
+  const whole = new RegExp(String.raw`${before}(?:${forms.join('|')})(?![\p{L}\p{N}_])`, 'gu');
+  return hidden.replaceAll(whole, '***');
 }
 
 function fromUrl(text: string, from: string): Omit<DatabaseTarget, 'connectMs' | 'statementMs'> {

@@ -1,4 +1,5 @@
-import type { DeadLetterFilter, Operator } from '../operator/operator.ts';
+import { payloadPath, payloadValue } from '../operator/message-query.ts';
+import type { DeadLetterFilter, Operator, PayloadMatch } from '../operator/operator.ts';
 import type { DeadLetter, DeadLetterStatus } from '../operator/operator-records.ts';
 import { usageError } from './cli-error.ts';
 import type { Invocation, OptionSpec } from './command.ts';
@@ -12,6 +13,8 @@ export const FILTER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   key: { value: '<key>', summary: 'the key of the message' },
   since: { value: '<time>', summary: 'failed within this time (15m, 2h), or after a date' },
   'error-code': { value: '<code>', summary: 'the code of the last error' },
+  group: { value: '<id>', summary: 'the error group, from holdfast groups' },
+  payload: { value: '<path=value>', summary: 'a value in the payload: customer.id=42', multiple: true },
   search: { value: '<text>', summary: 'part of the id, type, key, error or payload' },
 };
 
@@ -22,6 +25,7 @@ export function givenFilters({ options }: Pick<Invocation, 'options'>): readonly
 
 /** Which dead letters are meant. */
 export function readFilter({ io, options }: Pick<Invocation, 'io' | 'options'>): DeadLetterFilter {
+  const [group, payload] = [options.text('group'), payloadOf(options.list('payload'))];
   return {
     service: options.text('service'),
     handler: options.text('handler'),
@@ -30,7 +34,19 @@ export function readFilter({ io, options }: Pick<Invocation, 'io' | 'options'>):
     since: sinceOf(options.text('since'), io.effects.now().wallMs),
     errorCode: options.text('error-code'),
     search: options.text('search'),
+    ...(group !== undefined && { group }),
+    ...(payload.length > 0 && { payload }),
   };
+}
+
+function payloadOf(texts: readonly string[]): readonly PayloadMatch[] {
+  return texts.map((text) => {
+    const [, place = '', value = ''] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+    const path = payloadPath(place);
+    if (path === undefined) throw usageError(`--payload is ${JSON.stringify(text)}; write for example customer.id=42`);
+    const quoted = /^"(.*)"$/s.exec(value)?.[1];
+    return { path, value: quoted ?? payloadValue(value) };
+  });
 }
 
 /** The time that `--since` means: so long ago, or a date. */

@@ -10,7 +10,7 @@ export interface Io {
   readonly isTty: boolean;
   /** A person can be asked: both the question and the answer have a terminal. */
   readonly canAsk: boolean;
-  /** Columns of the terminal. */
+  /** Columns of the terminal; `Infinity` where there is none. */
   readonly width: number;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -21,6 +21,8 @@ export interface Io {
   readonly effects: Effects;
   /** Shows the question and gives the line that was typed. */
   ask(question: string): Promise<string>;
+  /** Resolves when whoever writes to standard input has ended that. */
+  inputEnd(): Promise<void>;
   /** Calls back at each SIGINT and SIGTERM instead of ending the process; the answer undoes that. */
   onSignal(heard: (signal: 'SIGINT' | 'SIGTERM') => void): () => void;
   /** Ends the process at once, whatever still runs. */

@@ -7,9 +7,6 @@ import { systemEffects } from '../system/effects.ts';
 import type { Io } from './io.ts';
 import { runCli } from './run-cli.ts';
 
-/** Where a pipe or a file has no width, tables are cut here. */
-const WIDTH_WITHOUT_TERMINAL = 160;
-
 const { stdin, stdout, stderr, env } = process;
 
 const io: Io = {
@@ -17,7 +14,8 @@ const io: Io = {
   err: (text) => stderr.write(text),
   isTty: stdout.isTTY,
   canAsk: stdin.isTTY && stderr.isTTY,
-  width: stdout.isTTY ? stdout.columns : WIDTH_WITHOUT_TERMINAL,
+  // A pipe or a file has no width: nothing is cut there.
+  width: stdout.isTTY ? stdout.columns : Infinity,
   env,
   cwd: process.cwd(),
   user: `${userName()}@${hostname()}`,
@@ -33,6 +31,7 @@ const io: Io = {
       reader.close();
     }
   },
+  inputEnd: () => new Promise((resolve) => void stdin.once('end', resolve).once('close', resolve)),
   onSignal: (heard) => {
     process.on('SIGINT', heard).on('SIGTERM', heard);
     return () => void process.off('SIGINT', heard).off('SIGTERM', heard);

@@ -12,9 +12,10 @@ export async function openOperator({
   io,
   options,
   database,
-}: Pick<Invocation, 'database' | 'io' | 'options'>): Promise<Operator> {
+  version,
+}: Pick<Invocation, 'database' | 'io' | 'options' | 'version'>): Promise<Operator> {
   const url = serverUrl(options, io);
-  if (url === undefined) return databaseOperator(await database());
+  if (url === undefined) return databaseOperator(await database(), version);
   if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')) {
     throw usageError(
       'the server is named by an address such as http://localhost:4747/; see --server and HOLDFAST_SERVER',
@@ -24,8 +25,8 @@ export async function openOperator({
 }
 
 /** The same on a database that is open. */
-export function databaseOperator({ driver, schema, target }: Database): Operator {
-  return postgresOperator({ pool: driver.pool, schema, answerTimeoutMs: target.statementMs });
+export function databaseOperator({ driver, schema, target }: Database, version?: string): Operator {
+  return postgresOperator({ pool: driver.pool, schema, answerTimeoutMs: target.statementMs, version });
 }
 
 /** The server that is meant, `--server` or HOLDFAST_SERVER; none where a database was named with `--url`. */

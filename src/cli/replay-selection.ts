@@ -1,11 +1,14 @@
 import type { DeadLetterFilter, MessageReplayOptions, Operator } from '../operator/operator.ts';
 import type { Replayed } from '../operator/operator-outcomes.ts';
-import { CliError, EXIT } from './cli-error.ts';
+import { watchBulk } from './bulk-watch.ts';
+import { showPlan } from './bulk-words.ts';
+import { CliError, EXIT, usageError } from './cli-error.ts';
 import type { Invocation } from './command.ts';
 import { confirm } from './confirm.ts';
 import { counted } from './counted.ts';
 import { collectDeadLetters } from './dead-letter-options.ts';
 import { byWhom } from './open-operator.ts';
+import type { OptionValues } from './option-values.ts';
 import { progressOn } from './progress.ts';
 import { describeRefusal } from './refusal.ts';
 
@@ -14,6 +17,8 @@ const PIECE = 500;
 /** The default of `--limit`. */
 export const REPLAY_LIMIT = 100;
 const MAX_LIMIT = 10_000;
+const SLOWEST = 0.1;
+const FASTEST = 10_000;
 
 /** Replays the messages or dead letters with these ids. Exit code 1 if one of them was refused. */
 export async function replayIds(
@@ -73,6 +78,50 @@ export async function replayWhere(
     );
   });
   return EXIT.ok;
+}
+
+/** Plans the replay of what fits as a durable operation, asks, starts it and watches it. */
+export async function replayAsBulk(
+  invocation: Invocation,
+  operator: Operator,
+  filter: DeadLetterFilter,
+): Promise<number> {
+  const { options, output } = invocation;
+  const request = {
+    verb: 'replay' as const,
+    filter,
+    limit: limitOf(invocation),
+    canary: options.count('canary', 0),
+    perSecond: rateOf(options),
+    generation: options.count('generation', 0),
+  };
+  const by = byWhom(invocation);
+  const planned = await operator.planBulk(request, by);
+  const { bulk } = planned;
+  if (bulk.total === 0 || options.flag('dry-run')) {
+    output.answer({ ...planned, dryRun: options.flag('dry-run') }, () => {
+      showPlan(invocation, planned);
+      if (bulk.total > 0) output.line('\nNothing was changed.');
+    });
+    return EXIT.ok;
+  }
+  if (!output.isJson) showPlan(invocation, planned);
+  const what = `${counted(bulk.total, 'dead letter')}${bulk.isCut ? ' (of more)' : ''}`;
+  if (!(await confirm(invocation, `Replay ${what}?`, 'go-on'))) throw new CliError('nothing was changed');
+  const started = await operator.startBulk(bulk.id, by);
+  if (started.kind === 'refused') throw new CliError(started.problem);
+  return watchBulk(invocation, operator, bulk.id);
+}
+
+/** At most so many a second. */
+export function rateOf(options: OptionValues): number | undefined {
+  const text = options.text('rate');
+  if (text === undefined) return undefined;
+  const rate = Number(text.replace(/\/s$/, ''));
+  if (!(rate >= SLOWEST && rate <= FASTEST)) {
+    throw usageError(`--rate is ${JSON.stringify(text)}; write how many a second, from ${SLOWEST} to ${FASTEST}`);
+  }
+  return rate;
 }
 
 /** How many at most. */

@@ -24,6 +24,7 @@ async function run(argv: readonly string[], changes: Partial<Io> = {}): Promise<
     processName: 'desk:1',
     effects: virtualTime(),
     ask: async () => '',
+    inputEnd: async () => undefined,
     onSignal: () => () => undefined,
     exit: () => {
       throw new Error('exit');

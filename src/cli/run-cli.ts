@@ -33,10 +33,10 @@ export async function runCli(argv: readonly string[], io: Io, version: string): 
     io.out(commandHelp(command, paintFor(io)));
     return EXIT.ok;
   }
-  return runCommand(command, line, io);
+  return runCommand(command, line, io, version);
 }
 
-async function runCommand(command: Command, { args, options }: CommandLine, io: Io): Promise<number> {
+async function runCommand(command: Command, { args, options }: CommandLine, io: Io, version: string): Promise<number> {
   const schema = schemaName(options, io);
   const isJson = options.flag('json');
   let target: DatabaseTarget | undefined;
@@ -46,6 +46,8 @@ async function runCommand(command: Command, { args, options }: CommandLine, io: 
     args,
     options,
     output: new Output(io, isJson),
+    version,
+    commands: COMMANDS,
     database: async () => {
       if (options.has('server') && !options.has('url')) {
         throw usageError(`${command.name} works on a database; pass --url instead of --server`);

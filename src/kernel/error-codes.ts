@@ -82,6 +82,7 @@ export interface ErrorDetails {
   KEYS_HELD: { waitedMs: number };
   LLM_CONTENT_REFUSED: { finishReason: string };
   LLM_ERROR_IN_ANSWER: { code?: string; type?: string };
+  MCP_MISSING: Record<string, never>;
   MESSAGE_IMPORTED: { sourceId: string; problem: string };
   MESSAGE_UNREADABLE: { sourceId: string; problem: string };
   MONGODB_SESSION_IDLE: Record<string, never>;
@@ -266,6 +267,8 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `the model gave no answer because its content was refused (${d.finishReason}); change the prompt, the same one is refused again`,
   LLM_ERROR_IN_ANSWER: (d) =>
     `the provider answered 200 with an error in the body (${d.code ?? d.type ?? 'no code'}); look that code up in the provider's documentation`,
+  MCP_MISSING: () =>
+    'the package of the Model Context Protocol is not installed; add it with: npm install @modelcontextprotocol/server',
   MESSAGE_IMPORTED: (d) => `${d.sourceId} was ${d.problem}; replay it to give it to its handlers, or discard it`,
   MESSAGE_UNREADABLE: (d) =>
     `the message ${d.sourceId} cannot be read: ${d.problem}; its bytes are kept, replay it once decode can read it`,

@@ -48,6 +48,17 @@ export {
   type MessageTab,
   type TabCount,
 } from './message-list.ts';
+export {
+  formatMessageQuery,
+  type MessageQuery,
+  parseMessageQuery,
+  payloadPath,
+  payloadValue,
+  QUERY_QUALIFIERS,
+  type QueryProblem,
+  type QueryQualifier,
+  queryTime,
+} from './message-query.ts';
 export type {
   BadId,
   Cancelled,

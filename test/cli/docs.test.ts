@@ -44,8 +44,8 @@ describe('docs/cli.md', () => {
       'the sections are migrate',
       'migrate does not tell of --lock-timeout',
       'migrate has no example',
-      ...Object.keys(second?.options ?? {}).map((name) => `outbox:stats does not tell of --${name}`),
-      'outbox:stats has no example',
+      ...Object.keys(second?.options ?? {}).map((name) => `${second?.name} does not tell of --${name}`),
+      `${second?.name} has no example`,
     ]);
     expect(pageProblems(PAGE.replace('| `--json`', '| json'), COMMANDS)).toEqual([
       '--json is not in the table of every command',

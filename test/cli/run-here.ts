@@ -12,13 +12,14 @@ export async function runHere(argv: readonly string[], { env }: { readonly env: 
       err: (text) => (err += text),
       isTty: false,
       canAsk: false,
-      width: 160,
+      width: Infinity,
       env,
       cwd: process.cwd(),
       user: 'tester@here',
       processName: 'here:1',
       effects: systemEffects,
       ask: async () => '',
+      inputEnd: async () => undefined,
       onSignal: () => () => undefined,
       exit: (exitCode) => {
         throw new Error(`ended at once with ${exitCode}`);

@@ -1,5 +1,6 @@
 import { hideSecrets } from '../../kernel/hide-secrets.ts';
 import type { LogFields, Logger } from '../../kernel/log.ts';
+import { mcpServer } from '../../mcp/mcp-server.ts';
 import type { Operator } from '../../operator/operator.ts';
 import { operatorServer, type OperatorServer } from '../../server/operator-server.ts';
 import { isLocalHost } from '../../server/peer.ts';
@@ -8,6 +9,7 @@ import { EXIT, usageError } from '../cli-error.ts';
 import type { Command, Invocation, OptionSpec } from '../command.ts';
 import { driveBulks } from '../drive-bulks.ts';
 import type { Io } from '../io.ts';
+import { importPackage } from '../import-package.ts';
 import { type Listening, listen } from '../listen.ts';
 import { databaseOperator } from '../open-operator.ts';
 import { serverTokens } from '../server-tokens.ts';
@@ -26,6 +28,7 @@ export const SERVER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   'base-path': { value: '<path>', summary: 'below which path', default: '/' },
   redact: { value: '<path>', summary: 'hide this place of payloads from all but admins', multiple: true },
   'read-only': { summary: 'nobody can change anything' },
+  'mcp-writes': { summary: 'agents at mcp may write too, within their role, each after a preview' },
 };
 
 const DEFAULT_PORT = 4747;
@@ -45,7 +48,7 @@ export const serve: Command = {
   ],
   run: async (invocation) => {
     const tokens = tokensOf(invocation);
-    const operator = databaseOperator(await invocation.database());
+    const operator = databaseOperator(await invocation.database(), invocation.version);
     // Whatever is wrong with the database is told at once, not to the first who looks.
     await operator.handlers();
     await serveUntilStopped(invocation, operator, tokens);
@@ -96,8 +99,14 @@ function portOf({ options }: Invocation): number {
   return port;
 }
 
-function serverOf({ options, io }: Invocation, operator: Operator, tokens: readonly Token[]): OperatorServer {
+function serverOf({ options, io, version }: Invocation, operator: Operator, tokens: readonly Token[]): OperatorServer {
   const redact = options.list('redact');
+  const agents = mcpServer({
+    operator,
+    allowWrites: options.flag('mcp-writes'),
+    version,
+    loadSdk: (name) => importPackage(name, io.cwd),
+  });
   return operatorServer({
     operator,
     tokens,
@@ -105,6 +114,8 @@ function serverOf({ options, io }: Invocation, operator: Operator, tokens: reado
     isReadOnly: options.flag('read-only'),
     localActor: io.user,
     logger: stderrLogger(io),
+    mcp: (request, { actor, role }, seen) =>
+      agents.fetch(request, { name: actor, mayWrite: role !== 'viewer', operator: seen }),
     ...(redact.length > 0 && { redact }),
   });
 }

@@ -6,7 +6,7 @@ import {
   TRACED_IDS,
   type TraceEntry,
 } from '../../operator/trace.ts';
-import { CliError, EXIT } from '../cli-error.ts';
+import { CliError, EXIT, usageError } from '../cli-error.ts';
 import type { Command, Invocation } from '../command.ts';
 import { counted } from '../counted.ts';
 import { formatDuration } from '../duration.ts';
@@ -34,6 +34,7 @@ export const trace: Command = {
   run: async (invocation) => {
     const [id = ''] = invocation.args;
     const { options, output } = invocation;
+    if (id.trim() === '') throw usageError('trace needs an id: holdfast trace <id>');
     const answer = await (await openOperator(invocation)).trace(id, { limit: options.count('limit') });
     if (answer.kind === 'bad-id') throw new CliError(`${answer.problem}; ${JSON.stringify(id.slice(0, 40))} is not`);
     if (answer.kind === 'not-found') return complain(invocation, nothing(id));

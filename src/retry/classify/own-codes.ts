@@ -62,6 +62,7 @@ export const OWN_CODES: Readonly<Record<ErrorCode, Rule>> = {
   KEYS_HELD: { kind: 'conflict', verdict: 'retry' },
   LLM_CONTENT_REFUSED: { kind: 'invalid', verdict: 'fail' },
   LLM_ERROR_IN_ANSWER: { kind: 'http' },
+  MCP_MISSING: { kind: 'invalid', verdict: 'fail' },
   MESSAGE_IMPORTED: { kind: 'terminal', verdict: 'fail' },
   MESSAGE_UNREADABLE: { kind: 'invalid', verdict: 'fail' },
   MONGODB_SESSION_IDLE: { kind: 'invalid', verdict: 'fail' },
