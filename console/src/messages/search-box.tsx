@@ -32,8 +32,7 @@ export function SearchBox(): ReactElement {
   useEffect(() => setText(meant), [meant]);
   const submit = (wanted: string): void => {
     setOpen(false);
-    const status = search['status'];
-    void navigate({ to: '/messages', search: cleaned({ status, ...searchOf(wanted) }) });
+    void navigate({ to: '/messages', search: cleaned({ status: search['status'], ...searchOf(wanted) }) });
   };
   const take = (one: string): void => {
     setText(`${text.replace(/\S*$/, '')}${one}${one.endsWith(':') || one.endsWith('.') ? '' : ' '}`);
