@@ -37,8 +37,12 @@ export type {
   Project,
   ProjectAll,
 } from './relay/handler.ts';
+export type { BreakerOptions } from './relay/breaker.ts';
 export type { RefusedReason, RelayEvent, RelayObserver } from './relay/relay-event.ts';
 export type {
+  BreakerAnswer,
+  BreakerChange,
+  BreakerSight,
   CommitOutcome,
   CommitTarget,
   Delivery,

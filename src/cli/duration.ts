@@ -1,3 +1,7 @@
+import { formatDuration } from '../operator/words.ts';
+
+export { formatDuration };
+
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Milliseconds of `500ms`, `30s`, `15m`, `2h`, `7d` or several in a row (`1h30m`); nothing for any other text. */
@@ -13,17 +17,6 @@ export function parseDuration(text: string): number | undefined {
 export function writeDuration(ms: number): string {
   const [unit = 'ms', length = 1] = Object.entries(UNITS).findLast(([, one]) => ms % one === 0) ?? [];
   return `${ms / length}${unit}`;
-}
-
-/** A length of time in words, in the largest unit that fits: `250 ms`, `12 s`, `3 min`, `5 h`, `2 days`. */
-export function formatDuration(ms: number): string {
-  const length = Math.abs(ms);
-  if (length < 1_000) return `${Math.round(length)} ms`;
-  // Rounded down, as a clock does: "1 min" is said when a whole one has passed.
-  if (length < 60_000) return `${Math.floor(length / 1_000)} s`;
-  if (length < 3_600_000) return `${Math.floor(length / 60_000)} min`;
-  if (length < 2 * 86_400_000) return `${Math.floor(length / 3_600_000)} h`;
-  return `${Math.floor(length / 86_400_000)} days`;
 }
 
 /** When something was or will be, seen from now: `3 min ago`, `in 12 s`, `just now`. */

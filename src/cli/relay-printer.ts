@@ -87,6 +87,9 @@ export class RelayPrinter {
         this.say(kind, `${transport}: ${place} is read now`, { transport, place });
         break;
       }
+      case 'breaker':
+        this.#breaker(event);
+        break;
       case 'house':
         this.#house(event);
         break;
@@ -107,6 +110,17 @@ export class RelayPrinter {
         event satisfies never;
     }
   };
+
+  #breaker({ kind, breaker, state, cause }: Extract<RelayEvent, { kind: 'breaker' }>): void {
+    const isNews = cause !== 'start' && state !== 'probing' && (cause !== 'probe' || state === 'closed');
+    if (!isNews && !(this.#isVerbose && cause !== 'start')) return;
+    const what = {
+      open: 'nothing of its handlers is started',
+      closed: 'its handlers go on',
+      probing: 'one message is tried',
+    };
+    this.say(kind, `breaker ${breaker} is ${state}: ${what[state]}`, { breaker, state, cause });
+  }
 
   #count(more: Partial<Tally>): void {
     const { done, retries, dead, refused } = this.#tally;

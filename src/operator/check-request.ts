@@ -93,18 +93,21 @@ export function checkTrace(options: TraceOptions): void {
 /** The most a page may have. */
 export const MAX_PAGE = 1_000;
 
-function checkLimit(check: OptionCheck, limit: number | undefined, max: number): void {
+/** Refuses a limit that is not one. */
+export function checkLimit(check: OptionCheck, limit: number | undefined, max: number): void {
   if (limit === undefined) return;
   check.number('limit', limit, { min: 1, max, integer: true, write: `write a whole number from 1 to ${max}` });
 }
 
-function checkTime(check: OptionCheck, name: string, time: unknown): void {
+/** Refuses a time that is not one. */
+export function checkTime(check: OptionCheck, name: string, time: unknown): void {
   if (time !== undefined && !(time instanceof Date && Number.isFinite(time.getTime()))) {
     check.refuse(name, time, 'pass a valid Date, or leave it out');
   }
 }
 
-function checkText(check: OptionCheck, name: string, value: unknown): void {
+/** Refuses a text that is not one. */
+export function checkText(check: OptionCheck, name: string, value: unknown): void {
   if (value !== undefined && !isText(value, TEXT_LENGTH)) check.refuse(name, value, 'write text, or leave it out');
 }
 

@@ -40,6 +40,7 @@ export interface OutgoingCall {
   readonly at: Date;
   readonly service: string;
   readonly operation: string;
+  /** As the service named it, or the host of its URL. */
   readonly destination: string | undefined;
   readonly isOk: boolean | undefined;
   readonly status: number | undefined;
@@ -48,13 +49,16 @@ export interface OutgoingCall {
   readonly error: string | undefined;
 }
 
-/** What is kept besides messages. */
+/**
+ * What is kept besides messages. A call reads a bounded number of rows, whatever the filter: `next` with few items, or none, means that
+ * there may be more further back.
+ */
 export interface KeptLists {
-  /** The newest first. */
+  /** The last claimed first, among those that are kept equally long. */
   idempotencyRecords(
     filter?: Paging & { readonly status?: IdempotencyStatus | undefined; readonly domain?: string | undefined },
   ): Promise<Page<IdempotencyRecord>>;
-  /** The last changed first. */
+  /** The newest first. */
   commands(
     filter?: Paging & {
       readonly state?: string | undefined;

@@ -225,6 +225,10 @@ export interface HeldKey {
     readonly attempts: number;
     readonly dueAt: Date | undefined;
     readonly error: DeliveryError | undefined;
+    /** When it failed for good; of one that retries, when it failed first. */
+    readonly since?: Date | undefined;
+    /** When it was sent. */
+    readonly createdAt?: Date | undefined;
   };
   /** Open messages of the key behind the holder, parked ones included. */
   readonly behind: number;

@@ -5,13 +5,15 @@ import { type DeliveryFacts, describeReason, explain, type WhyReason } from './w
 const now = new Date('2026-01-02T03:04:05Z');
 const error = { name: 'Error', message: 'no answer', kind: 'network' };
 
+const HANDLER = { service: 'mail', name: 'welcome', isPinned: true, pausedAt: undefined, workers: 1 };
+
 /** In line, with nothing in its way. */
 const queued: DeliveryFacts = {
   id: '00000000-0000-4000-8000-000000000000:1',
   type: 'order.placed',
   key: 'k',
   generation: 7,
-  handler: { service: 'mail', name: 'welcome', isPinned: true, pausedAt: undefined, workers: 1 },
+  handler: HANDLER,
   state: 'ready',
   attempts: 0,
   dueInMs: undefined,
@@ -35,6 +37,12 @@ const OBSTACLES: readonly (readonly [kind: WhyReason['kind'], facts: Partial<Del
   ['scheduled', { state: 'waiting', dueAt: now, dueInMs: 1 }],
   ['all-paused', { isAllPaused: true }],
   ['handler-paused', { handler: { service: 'mail', name: 'welcome', isPinned: true, pausedAt: now, workers: 1 } }],
+  [
+    'breaker-open',
+    {
+      handler: { ...HANDLER, breaker: { name: 'smtp', probeAt: now } },
+    },
+  ],
   ['no-worker', { handler: { service: 'mail', name: 'welcome', isPinned: true, pausedAt: undefined, workers: 0 } }],
   ['generation-unserved', { lane: { workers: 0 } }],
   ['unit-unowned', { owner: undefined }],
@@ -66,6 +74,17 @@ describe('explain', () => {
     ['retry-wait', { state: 'waiting', attempts: 1, error, dueAt: now, dueInMs: 5 }],
     ['type-unknown', { state: 'waiting', error: { ...error, code: 'HANDLER_TYPE_UNKNOWN' }, dueAt: now, dueInMs: 5 }],
     ['queued', { state: 'waiting', attempts: 1, error, dueAt: now, dueInMs: 0 }],
+    [
+      'breaker-open',
+      {
+        state: 'waiting',
+        attempts: 0,
+        error,
+        dueAt: now,
+        dueInMs: 5,
+        handler: { ...HANDLER, breaker: { name: 'smtp', probeAt: undefined } },
+      },
+    ],
     ['failed', { state: 'failed', error, endedAt: now, isAllPaused: true }],
     ['delivered', { state: 'delivered', endedAt: now, handler: undefined }],
     ['discarded', { state: 'discarded', endedAt: now, actor: 'ann', reason: 'a test' }],
@@ -86,6 +105,8 @@ describe('the sentence', () => {
     [{ kind: 'behind', messageId: 'm', state: 'ready', key: 'k' }, 'in line itself'],
     [{ kind: 'handler-paused', since: now }, 'Resume the handler'],
     [{ kind: 'all-paused' }, 'Resume all'],
+    [{ kind: 'breaker-open', breaker: 'smtp', probeAt: now }, 'next probe at 2026-01-02T03:04:05.000Z'],
+    [{ kind: 'breaker-open', breaker: 'smtp', probeAt: undefined }, 'somebody closes it'],
     [{ kind: 'no-handler', type: 't' }, 'Start a service that does'],
     [{ kind: 'no-worker' }, 'Start one'],
     [{ kind: 'generation-unserved', generation: undefined }, 'generation (none)'],

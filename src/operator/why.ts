@@ -14,6 +14,8 @@ export interface DeliveryFacts {
         readonly name: string;
         readonly isPinned: boolean;
         readonly pausedAt: Date | undefined;
+        /** What it stands behind, unless that is closed. `probeAt`: absent while a message is tried, and while it is held open by hand. */
+        readonly breaker?: { readonly name: string; readonly probeAt: Date | undefined } | undefined;
         /** Live workers that serve it, in any generation. */
         readonly workers: number;
       }
@@ -51,6 +53,8 @@ export type WhyReason =
     }
   | { readonly kind: 'handler-paused'; readonly since: Date }
   | { readonly kind: 'all-paused' }
+  /** What its handler calls is down, or the breaker is held open by hand; no attempt is spent meanwhile. */
+  | { readonly kind: 'breaker-open'; readonly breaker: string; readonly probeAt: Date | undefined }
   | { readonly kind: 'no-handler'; readonly type: string }
   | { readonly kind: 'no-worker' }
   | { readonly kind: 'generation-unserved'; readonly generation: number | undefined }
@@ -76,10 +80,19 @@ export interface DeliveryReason {
 
 /**
  * The one reason why a delivery is not done. Where several hold, the one that a person would have to deal with first: what
- * can never run before what is not due, that before what is paused, that before who serves it, that before its place in line.
+ * can never run before what is not due, that before what is paused, that before what its handler calls being down, that before who
+ * serves it, that before its place in line. A retry that is not due is no reason where nothing of its handler is started anyway.
  */
 export function explain(facts: DeliveryFacts): WhyReason {
-  return ended(facts) ?? neverServed(facts) ?? notDue(facts) ?? paused(facts) ?? unserved(facts) ?? inLine(facts);
+  return (
+    ended(facts) ??
+    neverServed(facts) ??
+    notDue(facts) ??
+    paused(facts) ??
+    broken(facts) ??
+    unserved(facts) ??
+    inLine(facts)
+  );
 }
 
 // What a relay writes when its code does not take the type: no attempt, it is looked at again later.
@@ -110,16 +123,22 @@ function neverServed({ handler, lane, type, generation }: DeliveryFacts): WhyRea
   return lane === undefined ? { kind: 'generation-unserved', generation } : undefined;
 }
 
-function notDue({ dueAt, dueInMs = 0, error, attempts, type }: DeliveryFacts): WhyReason | undefined {
+function notDue({ dueAt, dueInMs = 0, error, attempts, type, handler }: DeliveryFacts): WhyReason | undefined {
   if (dueAt === undefined || dueInMs <= 0) return undefined;
   if (error?.code === TYPE_UNKNOWN) return { kind: 'type-unknown', type, dueAt };
   if (attempts === 0 && error === undefined) return { kind: 'scheduled', dueAt };
+  if (handler?.breaker) return undefined;
   return { kind: 'retry-wait', dueAt, attempts, lastError: errorText(error) };
 }
 
 function paused({ isAllPaused, handler }: DeliveryFacts): WhyReason | undefined {
   if (isAllPaused) return { kind: 'all-paused' };
   return handler?.pausedAt && { kind: 'handler-paused', since: handler.pausedAt };
+}
+
+function broken({ handler }: DeliveryFacts): WhyReason | undefined {
+  const { breaker } = handler ?? {};
+  return breaker && { kind: 'breaker-open', breaker: breaker.name, probeAt: breaker.probeAt };
 }
 
 function unserved({ handler, lane, generation, owner }: DeliveryFacts): WhyReason | undefined {
@@ -152,6 +171,8 @@ export function describeReason(reason: WhyReason): string {
       return `Its handler has been paused since ${iso(reason.since)}. Resume the handler.`;
     case 'all-paused':
       return 'Everything is paused. Resume all.';
+    case 'breaker-open':
+      return `The breaker ${reason.breaker} is open, ${reason.probeAt ? `next probe at ${iso(reason.probeAt)}` : 'until a message that is being tried goes well or somebody closes it'}. No attempt is spent meanwhile: mend what its handlers call, or close it.`;
     case 'no-handler':
       return `No handler takes "${reason.type}". Start a service that does, or discard the message.`;
     case 'no-worker':

@@ -1,9 +1,12 @@
+import { breakerTable } from './schema/breaker.ts';
 import { commandTables } from './schema/commands.ts';
 import { enginePrivates } from './schema/engine.ts';
 import { hotFunctions } from './schema/functions.ts';
 import { idempotencyTable } from './schema/idempotency.ts';
 import { messageTables } from './schema/messages.ts';
 import { operatorSurface } from './schema/operator.ts';
+import { sampleTables } from './schema/samples.ts';
+import { messageReads } from './schema/reads.ts';
 import { traceFunctions, traceTables } from './schema/trace.ts';
 
 /** One step of the schema, forward only. Once released it never changes; a test compares what was released. */
@@ -21,12 +24,15 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'outbox',
     statements: (schema) => [
       ...enginePrivates(schema),
+      ...breakerTable(schema),
       ...messageTables(schema),
       ...traceTables(schema),
       ...hotFunctions(schema),
       ...idempotencyTable(schema),
       ...operatorSurface(schema),
       ...commandTables(schema),
+      ...messageReads(schema),
+      ...sampleTables(schema),
       ...traceFunctions(schema),
     ],
   },

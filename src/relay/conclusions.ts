@@ -2,9 +2,10 @@ import type { Effects } from '../kernel/effects.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import { toDeliveryError } from './delivery-error.ts';
 import type { HandlerDefinition } from './handler.ts';
+import type { LaneState } from './lane-state.ts';
 import type { LineChange, OwnedUnit } from './owned-unit.ts';
 import type { RefusedReason, RelayEvent } from './relay-event.ts';
-import type { Delivery, Settlement } from './relay-store.ts';
+import type { Delivery, DeliveryError, Settlement } from './relay-store.ts';
 import { deadPlan, planFailure } from './run-failure.ts';
 import type { Run, RunOutcome } from './run.ts';
 import type { SettledAs, Settler } from './settler.ts';
@@ -41,10 +42,14 @@ export class Conclusions<Tx> {
   }
 
   /** True when the result is on its way to the database. */
-  conclude(run: Run<Tx>, handler: HandlerDefinition<Tx>, outcome: RunOutcome): boolean {
+  conclude(run: Run<Tx>, { handler, breaker }: LaneState<Tx>, outcome: RunOutcome): boolean {
     const { unit, delivery } = run;
     const host = this.#host;
-    if (host.units.get(delivery.unit) !== unit) {
+    const isStale = host.units.get(delivery.unit) !== unit;
+    if (isStale || outcome.kind !== 'failed') {
+      breaker?.ended(run, outcome.kind === 'done' || outcome.kind === 'committed' ? 'well' : 'undecided');
+    }
+    if (isStale) {
       this.#concludeStale(run, outcome);
       return false;
     }
@@ -59,14 +64,14 @@ export class Conclusions<Tx> {
         return false;
       case 'failed': {
         const plan = this.#planFailure(run, handler, outcome.error);
-        this.#settle(run, handler, plan.settlement, plan.change, plan.event);
+        const heldMs = breaker?.failed(run, plan.event.failure, plan.event.error);
+        if (heldMs === undefined) this.#settle(run, handler, plan.settlement, plan.change, plan.event);
+        else this.#postpone(run, handler, plan.event.error, heldMs, 'breaker-open');
         return true;
       }
       case 'postponed': {
         const error = toDeliveryError(outcome.error, { verdict: 'retry', kind: 'unknown' });
-        const target = run.targetAt(host.effects.monoMs());
-        const event = { kind: 'run-interrupted', handler: run.handler, delivery, reason: 'type-unknown' } as const;
-        this.#settle(run, handler, { ...target, kind: 'postpone', delayMs: POSTPONE_MS, error }, 'waits', event);
+        this.#postpone(run, handler, error, POSTPONE_MS, 'type-unknown');
         return true;
       }
       case 'killer':
@@ -86,6 +91,19 @@ export class Conclusions<Tx> {
       default:
         return outcome satisfies never;
     }
+  }
+
+  /** No attempt is counted; its key waits. */
+  #postpone(
+    run: Run<Tx>,
+    handler: HandlerDefinition<Tx>,
+    error: DeliveryError,
+    delayMs: number,
+    reason: 'type-unknown' | 'breaker-open',
+  ): void {
+    const settlement = { ...run.targetAt(this.#host.effects.monoMs()), kind: 'postpone', delayMs, error } as const;
+    const event = { kind: 'run-interrupted', handler: run.handler, delivery: run.delivery, reason } as const;
+    this.#settle(run, handler, settlement, 'waits', event);
   }
 
   /** Sets a delivery aside behind a dead letter of its key. */

@@ -1,7 +1,10 @@
 import type { Effects } from '../kernel/effects.ts';
 import { HoldfastError } from '../kernel/error.ts';
+import type { BreakerGate, BreakerHost } from './breaker-gate.ts';
+import { Breakers } from './breakers.ts';
 import { CarefulStarts, KILLER_STARTS } from './careful-starts.ts';
 import { Conclusions, type ConclusionHost } from './conclusions.ts';
+import type { DispatcherOptions } from './dispatcher-options.ts';
 import { type GroupingHandler, groupSize } from './group-size.ts';
 import { type HandlerDefinition, rulesOf } from './handler.ts';
 import type { KeyLine } from './key-line.ts';
@@ -18,24 +21,6 @@ import type { RunWrapper } from './run-wrapper.ts';
 import { Timeouts } from './timeouts.ts';
 import { Unmarks } from './unmarks.ts';
 
-/** What a dispatcher works with. */
-export interface DispatcherOptions<Tx> {
-  readonly session: RelaySession<Tx>;
-  readonly effects: Effects;
-  readonly tell: (event: RelayEvent) => void;
-  readonly wrapRun: RunWrapper | undefined;
-  /** The worker's id at this moment; it changes when the worker was buried and joins again. */
-  readonly workerId: () => string;
-  /** A unit is to be loaded. */
-  readonly onLoad: () => void;
-  /** A unit has little left to start. */
-  readonly onRoom: () => void;
-  /** A row becomes due after this long. */
-  readonly onDueIn: (ms: number) => void;
-  /** A result was refused: find out whether this worker still lives. */
-  readonly onDoubt: () => void;
-}
-
 const PAUSE_MS = 250;
 // So few left to start in a unit that the reader should bring more.
 const LOW = 8;
@@ -44,9 +29,10 @@ const LOW = 8;
  * The work floor of one process: takes what the reader brings, starts what may run, and hands results to the settler. Per key
  * one at a time, per handler as many as it allows.
  */
-export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<Tx> {
+export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<Tx>, BreakerHost {
   readonly units: Map<number, OwnedUnit> = new Map();
   readonly settler: Settler;
+  readonly breakers: Breakers = new Breakers(this);
   readonly effects: Effects;
   readonly session: RelaySession<Tx>;
   readonly tell: (event: RelayEvent) => void;
@@ -104,10 +90,19 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     for (const lane of lanes) {
       const handler = handlers.get(lane.handler);
       if (!handler || this.#lanes.some((state) => state.lane.lane === lane.lane)) continue;
-      const state = new LaneState(lane, handler);
+      const state = new LaneState(lane, handler, this.breakers.of(handler.breaker));
       this.#lanes.push(state);
       for (let bucket = 0; bucket < lane.unitCount; bucket++) this.#laneOfUnit.set(lane.firstUnit + bucket, state);
     }
+  }
+
+  startProbe(gate: BreakerGate, epoch: number): boolean {
+    if (this.isHeld || this.#careful.isExclusive) return false;
+    for (const lane of this.#lanes) {
+      if (lane.breaker !== gate || lane.isPaused) continue;
+      for (let next = lane.next(); next; next = lane.next()) if (this.#begin(lane, next, epoch)) return true;
+    }
+    return false;
   }
 
   get lanes(): readonly LaneState<Tx>[] {
@@ -118,12 +113,12 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     return this.#lanes.flatMap(({ runs }) => [...runs]);
   }
 
-  /** Nothing runs, nothing is being written, and nothing is queued but for handlers that are paused. */
+  /** Nothing runs, nothing is being written, and nothing is queued but for handlers that are paused, or whose breaker is open. */
   get isIdle(): boolean {
     return (
       this.#fetching === 0 &&
       this.settler.isIdle &&
-      this.#lanes.every((lane) => lane.runs.size === 0 && (lane.isPaused || lane.queued === 0))
+      this.#lanes.every((lane) => lane.runs.size === 0 && (lane.isShut || lane.queued === 0))
     );
   }
 
@@ -135,7 +130,8 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     const lane = this.laneOf(token.unit);
     if (!lane) return;
     const { handler } = lane;
-    const { concurrency, onDead } = handler;
+    const { onDead } = handler;
+    const concurrency = Math.max(lane.concurrency, handler.concurrency);
     const atOnce = handler.kind === 'handle' ? concurrency : concurrency * groupSize(handler);
     const unit = new OwnedUnit(token, this, { parks: onDead === 'park', carefulStarts: isOrphaned ? atOnce : 0 });
     for (const run of lane.runs) if (run.delivery.unit === token.unit) unit.adoptRunning(run.delivery);
@@ -199,17 +195,20 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
         if (!delivery) break;
         this.#begin(lane, delivery);
       }
+      const { breaker } = lane;
+      if (breaker?.isClosed === false && !lane.isPaused && !this.isHeld && lane.queued > 0) breaker.offer();
     }
   }
 
-  #begin(lane: LaneState<Tx>, delivery: Delivery): void {
-    const run = this.#makeRun(lane, delivery);
-    if (!run) return;
+  #begin(lane: LaneState<Tx>, delivery: Delivery, probe?: number): boolean {
+    const run = this.#makeRun(lane, delivery, probe);
+    if (!run) return false;
     lane.busySlots++;
     if (run.unit.startsOf(delivery) >= KILLER_STARTS) this.end(run, { kind: 'killer' });
     else if (this.#needsCare(delivery)) this.#careful.add(run);
     else if (lane.handler.kind === 'handle') this.#execute(run);
     else this.#beginGroup(lane, lane.handler, run);
+    return true;
   }
 
   #needsCare(delivery: Delivery): boolean {
@@ -217,7 +216,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     return unit !== undefined && (unit.startsOf(delivery) > 0 || unit.needsMark(delivery));
   }
 
-  #makeRun(lane: LaneState<Tx>, delivery: Delivery): Run<Tx> | undefined {
+  #makeRun(lane: LaneState<Tx>, delivery: Delivery, probe?: number): Run<Tx> | undefined {
     const unit = this.units.get(delivery.unit);
     if (!unit || unit.phase !== 'open') return undefined;
     unit.started(delivery);
@@ -227,6 +226,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
       handler: lane.handler.name,
       maxAttempts: rulesOf(lane.handler, delivery.type).policy.maxAttempts,
       startedMs: this.effects.monoMs(),
+      probe,
     });
     lane.began(run);
     return run;
@@ -289,6 +289,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
   async stop(): Promise<void> {
     this.settler.stop();
     this.#timeouts.stop();
+    this.breakers.stop();
     for (const unit of this.units.values()) this.#unmarks.add(unit);
     await this.#unmarks.stop();
   }
@@ -304,7 +305,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     this.#timeouts.forget(run);
     if (run.isExecuting) this.#executing--;
     if (lane && !run.isGrouped) lane.busySlots--;
-    const isSettling = lane !== undefined && this.#conclusions.conclude(run, lane.handler, outcome);
+    const isSettling = lane !== undefined && this.#conclusions.conclude(run, lane, outcome);
     if (!isSettling) this.#careful.over(run);
     this.pumpSoon();
     if (run.unit.runnable < LOW) this.#options.onRoom();

@@ -1,6 +1,7 @@
 import type { HandledEvent } from '../outbox/event.ts';
 import type { Classifier, Classify } from '../retry/failure.ts';
 import type { Policy, PolicyOptions } from '../retry/policy.ts';
+import type { BreakerOptions, BreakerSettings } from './breaker.ts';
 import type { Delivery } from './relay-store.ts';
 import type { CarriedTrace } from './run-wrapper.ts';
 
@@ -18,7 +19,7 @@ export type OnDeadOf = (message: Delivery) => Exclude<OnDead, 'park'>;
 
 /**
  * What may be said about a handler. Every field may be left out. Where a name is given events one by one, each may have rules of its
- * own (all fields but `concurrency` and `repeatable`, which are the handler's).
+ * own (all fields but `concurrency`, `repeatable` and `breaker`, which are the handler's).
  */
 export interface HandlerOptions {
   /** A policy, or what differs from the default: `eventHandler`, 5 attempts, 1 s doubling to 5 min, full jitter. */
@@ -38,6 +39,11 @@ export interface HandlerOptions {
   readonly onDead?: OnDead | OnDeadOf | undefined;
   /** An operator may run it again for messages it has handled: its effects can be repeated. Default false. */
   readonly repeatable?: boolean | undefined;
+  /**
+   * When what it calls is down, nothing of it is started, and one message after the other is tried until one goes well: no attempts are
+   * spent. On by default, by itself; name a `dependency` to share one among handlers. `false`: none. `project` has none.
+   */
+  readonly breaker?: BreakerOptions | false | undefined;
 }
 
 /** What a handler knows about the message it is given, and what it can do. */
@@ -114,6 +120,7 @@ interface HandlerRules extends RunRules {
   readonly name: string;
   readonly concurrency: number;
   readonly repeatable: boolean;
+  readonly breaker?: BreakerSettings | undefined;
   /** Of types whose rules are not the handler's. Absent where there are none, as a rule. */
   readonly rulesByType?: ReadonlyMap<string, RunRules> | undefined;
 }

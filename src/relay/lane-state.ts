@@ -1,3 +1,4 @@
+import type { BreakerGate } from './breaker-gate.ts';
 import { Fifo } from './fifo.ts';
 import type { HandlerDefinition } from './handler.ts';
 import type { Delivery, Lane } from './relay-store.ts';
@@ -10,7 +11,10 @@ const RETRY_PART = 4;
 export class LaneState<Tx> {
   readonly lane: Lane;
   readonly handler: HandlerDefinition<Tx>;
+  readonly breaker: BreakerGate | undefined;
   isPaused = false;
+  /** How many may run at once, as an operator set it. */
+  limit: number | undefined;
   /** Slots in use: one for each run, or for each group that shares a commit. */
   busySlots = 0;
   /** In the order they were started, so the first is the first to run out of time. */
@@ -19,9 +23,19 @@ export class LaneState<Tx> {
   readonly #retries = new Fifo<Delivery>();
   #runningRetries = 0;
 
-  constructor(lane: Lane, handler: HandlerDefinition<Tx>) {
+  constructor(lane: Lane, handler: HandlerDefinition<Tx>, breaker?: BreakerGate) {
     this.lane = lane;
     this.handler = handler;
+    this.breaker = breaker;
+  }
+
+  get concurrency(): number {
+    return this.limit ?? this.handler.concurrency;
+  }
+
+  /** Nothing of it is started for now, however many slots are free. */
+  get isShut(): boolean {
+    return this.isPaused || this.breaker?.isClosed === false;
   }
 
   get queued(): number {
@@ -33,12 +47,12 @@ export class LaneState<Tx> {
   }
 
   get hasSlot(): boolean {
-    return !this.isPaused && this.busySlots < this.handler.concurrency;
+    return !this.isShut && this.busySlots < this.concurrency;
   }
 
   /** The next delivery to start. */
   next(): Delivery | undefined {
-    const retrySlots = Math.max(1, Math.floor(this.handler.concurrency / RETRY_PART));
+    const retrySlots = Math.max(1, Math.floor(this.concurrency / RETRY_PART));
     const isRetryTurn = this.#fresh.size === 0 || this.#runningRetries < retrySlots;
     return (isRetryTurn ? this.#retries.shift() : undefined) ?? this.#fresh.shift();
   }

@@ -137,6 +137,7 @@ export class Membership<Tx> {
         types: subscriptions(handler),
         isPinned,
         isRepeatable: handler.repeatable,
+        breaker: handler.breaker,
       })),
     });
     this.#lastBeatMs = sentMs;
@@ -168,6 +169,9 @@ export class Membership<Tx> {
     const survey = await session.survey(this.#id);
     this.#reconcile(survey);
     this.#applyPauses(survey);
+    this.#applyLimits(survey);
+    // Whoever was buried is told nothing of its service.
+    if (survey.workers.some(({ id }) => id === this.#id)) dispatcher.breakers.see(survey.breakers);
     for (const lane of this.#lanes) this.#markSurplus(lane, survey);
     await this.#acquire(survey);
     const leaving = [...dispatcher.units.values()].filter((unit) => unit.phase === 'leaving' && unit.isQuiet);
@@ -202,6 +206,16 @@ export class Membership<Tx> {
       if (isPaused) continue;
       // Nothing was read meanwhile, late rows neither: start over.
       for (const unit of this.#unitsOf(state.lane)) dispatcher.reload(unit);
+      dispatcher.pumpSoon();
+    }
+  }
+
+  #applyLimits({ limits }: Survey): void {
+    const { dispatcher } = this.#options;
+    for (const state of dispatcher.lanes) {
+      const limit = limits.find(({ lane }) => lane === state.lane.lane)?.limit;
+      if (state.limit === limit) continue;
+      state.limit = limit;
       dispatcher.pumpSoon();
     }
   }

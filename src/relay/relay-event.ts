@@ -30,11 +30,14 @@ export type RelayEvent =
         | { readonly kind: 'dead'; readonly reason: string };
     }
   | {
-      /** The run ended without a result, through no fault of its own: the relay stops, or its handler does not know the type. */
+      /**
+       * The run ended without a result, through no fault of its own: the relay stops, its handler does not know the type, or what the
+       * handler calls is down. No attempt is counted.
+       */
       readonly kind: 'run-interrupted';
       readonly handler: string;
       readonly delivery: Delivery;
-      readonly reason: 'stopped' | 'type-unknown';
+      readonly reason: 'stopped' | 'type-unknown' | 'breaker-open';
     }
   | {
       /** A result came too late or for another version: nothing of it was kept. This is a second effect that did not happen. */
@@ -89,6 +92,18 @@ export type RelayEvent =
       readonly stored: number;
       readonly duplicates: number;
       readonly ignored: number;
+    }
+  | {
+      /** A breaker, as this process sees it: once at the start, then at each change. */
+      readonly kind: 'breaker';
+      readonly breaker: string;
+      readonly state: 'closed' | 'open' | 'probing';
+      /** `failures`: those that this process counted · `probe`: this process tries a message, or has · `elsewhere`: another process did it, or somebody by hand. */
+      readonly cause: 'start' | 'failures' | 'probe' | 'elsewhere';
+      /** Until a message is tried; absent unless it is open, and while it is held open by hand. */
+      readonly probeInMs?: number;
+      /** What this process opened it for. */
+      readonly error?: DeliveryError;
     }
   | { readonly kind: 'house'; readonly report: HouseReport }
   | { readonly kind: 'stopping' }

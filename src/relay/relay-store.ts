@@ -1,6 +1,7 @@
 import type { RetryState } from '../kernel/retry-state.ts';
 import type { Envelope } from '../outbox/envelope.ts';
 import type { ForeignMessage, OutboxStore, SendResult } from '../outbox/outbox-store.ts';
+import type { RelayEvent } from './relay-event.ts';
 
 /**
  * What a relay needs from a database. One delivery is one (message, handler); its place is a *unit*: a slice of the key space
@@ -21,6 +22,8 @@ export interface HandlerRegistration {
   readonly isPinned: boolean;
   /** An operator may run it again for messages it has handled. */
   readonly isRepeatable: boolean;
+  /** What stands between it and what it calls. */
+  readonly breaker?: { readonly name: string; readonly failures: number } | undefined;
 }
 
 /** A process as it announces itself. */
@@ -67,6 +70,44 @@ export interface Survey {
   readonly free: readonly FreeUnit[];
   /** Lanes that are paused; all of them in a global pause. */
   readonly pausedLanes: readonly number[];
+  /** Lanes of handlers of which an operator set how many may run at once in each process. */
+  readonly limits: readonly { readonly lane: number; readonly limit: number }[];
+  /** The breakers of this worker's service, but for those that have never opened. */
+  readonly breakers: readonly BreakerSight[];
+}
+
+/** A breaker as the database has it. */
+export interface BreakerSight {
+  readonly name: string;
+  /** One whose prober is dead is open, and a message may be tried at once. */
+  readonly state: 'closed' | 'open' | 'probing';
+  /** From 0, raised by each change. */
+  readonly epoch: number;
+  /** Until a message may be tried; absent unless it is open, and while it is held open by hand. */
+  readonly probeInMs?: number;
+  /** How many probes have failed since it opened. */
+  readonly probes: number;
+  /** It is this worker that tries a message. */
+  readonly isMine: boolean;
+}
+
+/** What a worker makes of a breaker of its service. Done only if its epoch is still the one that was seen. */
+export type BreakerChange = { readonly name: string; readonly epoch: number } & (
+  | { /** From closed. */ readonly kind: 'open'; readonly probeInMs: number; readonly error: DeliveryError }
+  | { /** Its time has come, or its prober is dead: this worker tries a message. */ readonly kind: 'claim' }
+  | { /** This worker's probe went well. */ readonly kind: 'close' }
+  | {
+      /** This worker's probe failed; without an error it came to nothing, which is not counted. */
+      readonly kind: 'reopen';
+      readonly probeInMs: number;
+      readonly error: DeliveryError | undefined;
+    }
+);
+
+/** What became of a change, and the breaker after it. */
+export interface BreakerAnswer {
+  readonly isChanged: boolean;
+  readonly sight: BreakerSight;
 }
 
 /** A transaction snapshot of the database. */
@@ -292,6 +333,8 @@ export interface RelaySession<Tx> {
   release(workerId: string, tokens: readonly Token[]): Promise<void>;
   /** Leaves: gives back everything. */
   leave(workerId: string): Promise<void>;
+  /** Changes a breaker. Nothing: there is no such breaker, or the worker was buried. */
+  changeBreaker(workerId: string, change: BreakerChange): Promise<BreakerAnswer | undefined>;
   load(units: readonly number[]): Promise<readonly UnitLoad[]>;
   read(request: ReadRequest): Promise<ReadAnswer>;
   /** The rows in full and in the order of `seq`, large payloads too, where they are still open in that state and version. */
@@ -336,5 +379,7 @@ export interface RelaySession<Tx> {
   listen(onWake: () => void): Promise<boolean>;
   /** The housekeeper's round: expired keys, the history's ring, adoption, the sample of what is open. */
   tidy(keep: KeepOptions): Promise<HouseReport>;
+  /** Is told all that the relay tells, for what a store counts. */
+  observe?(event: RelayEvent): void;
   close(): Promise<void>;
 }

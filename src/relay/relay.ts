@@ -176,6 +176,7 @@ class Relay<Tx> implements RunningRelay {
   }
 
   #tell(event: RelayEvent): void {
+    this.#parts.session.observe?.(event);
     this.#parts.tell(event);
   }
 }

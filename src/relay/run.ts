@@ -45,6 +45,8 @@ export class Run<Tx> implements HandlerContext<Tx> {
   isExecuting = false;
   /** It shares a commit, and a slot, with others. */
   isGrouped = false;
+  /** The epoch of the breaker that it was started to try; most are not. */
+  readonly probe: number | undefined;
   timeoutMs: number | undefined;
   /** What `ctx.commit` came to; it decides over whatever the handler does afterwards. */
   committed: CommitOutcome | undefined;
@@ -55,7 +57,14 @@ export class Run<Tx> implements HandlerContext<Tx> {
 
   constructor(
     host: RunHost<Tx>,
-    about: { delivery: Delivery; unit: OwnedUnit; handler: string; maxAttempts: number; startedMs: number },
+    about: {
+      delivery: Delivery;
+      unit: OwnedUnit;
+      handler: string;
+      maxAttempts: number;
+      startedMs: number;
+      probe?: number | undefined;
+    },
   ) {
     this.#host = host;
     this.delivery = about.delivery;
@@ -63,6 +72,7 @@ export class Run<Tx> implements HandlerContext<Tx> {
     this.handler = about.handler;
     this.maxAttempts = about.maxAttempts;
     this.startedMs = about.startedMs;
+    this.probe = about.probe;
     // A field and not a method: handlers take it out of the context.
     this.commit = (effect) => {
       const isItsCommit = !this.isOver && !this.isCommitting && this.committed === undefined;

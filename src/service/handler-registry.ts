@@ -12,6 +12,7 @@ import { createClassifier } from '../retry/classifier.ts';
 import { checkPolicy } from '../retry/check-policy.ts';
 import { eventHandler, HANDLER_DEFAULTS } from '../retry/policies.ts';
 import { toPolicy } from '../retry/policy.ts';
+import { breakerSettings, checkBreaker } from './breaker-settings.ts';
 
 /** A handler under one name, for one or several kinds of message. */
 interface Registration<Tx> {
@@ -33,6 +34,7 @@ const FIELDS: readonly (keyof HandlerOptions)[] = [
   'timeoutMs',
   'onDead',
   'repeatable',
+  'breaker',
 ];
 const HANDLE_CONCURRENCY = 16;
 // Each is a transaction on the user's pool, and one already runs a hundred messages at a time.
@@ -50,7 +52,7 @@ export class HandlerRegistry<Tx> {
 
   add(registration: Registration<Tx>): void {
     const known = this.#handlers.get(registration.name);
-    checkRegistration(registration, known, this.#isSealed);
+    checkRegistration(registration, known, this.#isSealed, [...this.#handlers.values()]);
     const { events, run } = registration;
     const takes = new Map<string, unknown>(known?.takes);
     for (const event of events) takes.set(event.type, { event, run: run.run });
@@ -89,6 +91,7 @@ function handlerRules<Tx>({ name, run, options }: Registration<Tx>): Omit<Handle
     ...runRules(options),
     concurrency: options.concurrency ?? (run.kind === 'project' ? PROJECT_CONCURRENCY : HANDLE_CONCURRENCY),
     repeatable: options.repeatable ?? false,
+    breaker: run.kind === 'handle' && options.breaker !== false ? breakerSettings(name, options.breaker) : undefined,
   };
 }
 
@@ -113,6 +116,7 @@ function checkRegistration<Tx>(
   { of, events, name, run, options }: Registration<Tx>,
   known: HandlerDefinition<Tx> | undefined,
   isSealed: boolean,
+  others: readonly HandlerDefinition<Tx>[],
 ): void {
   const check = new OptionCheck(of);
   if (isSealed) check.refuseName('name', name, 'register it before hf.start(): what runs already does not learn of it');
@@ -130,14 +134,26 @@ function checkRegistration<Tx>(
   if (typeof handler !== 'function') check.refuse('handler', handler, 'pass a function of the payload');
   if (known && known.kind !== run.kind)
     check.refuseName('name', name, 'choose another name: one name is for on(), or for project() and projectAll()');
-  if (check.object('options', options, 'pass an object, or leave it out')) checkOptions(check, options, known);
+  if (check.object('options', options, 'pass an object, or leave it out')) {
+    checkOptions(check, options, known);
+    const { breaker } = options;
+    if (breaker !== undefined && run.kind === 'project')
+      check.refuse('breaker', breaker, 'leave it out: what it calls is the database of the relay itself');
+    else if (breaker !== undefined)
+      checkBreaker(
+        check,
+        name,
+        breaker,
+        others.map((other) => other.breaker),
+      );
+  }
   check.done();
 }
 
 function checkOptions<Tx>(check: OptionCheck, options: HandlerOptions, known: HandlerDefinition<Tx> | undefined): void {
   check.known(options, FIELDS);
   const { policy, concurrency, timeoutMs, onDead, repeatable } = options;
-  for (const field of known ? (['concurrency', 'repeatable'] as const) : []) {
+  for (const field of known ? (['concurrency', 'repeatable', 'breaker'] as const) : []) {
     if (options[field] !== undefined)
       check.refuse(field, options[field], 'give it with the first event of the name: it is for all of them');
   }

@@ -150,3 +150,28 @@ test('a line carries the correlation fields that came in the headers, under thei
   expect(line?.fields).toMatchObject({ ...about, requestId: 'r-1', runId: 'run_1', moduleId: 'plan' });
   expect(JSON.stringify(line)).not.toContain('Bearer');
 });
+
+test('a breaker is told of when it opens and when it closes, and its probes at debug [X.10]', () => {
+  const { logger, lines, levels } = watched();
+  const observe = logRelay(logger);
+  const error = { name: 'Error', message: 'secret', kind: 'network', code: 'ECONNREFUSED' };
+  observe({ kind: 'breaker', breaker: 'stripe', state: 'closed', cause: 'start' });
+  observe({ kind: 'breaker', breaker: 'stripe', state: 'open', cause: 'failures', probeInMs: 4_999.7, error });
+  observe({ kind: 'breaker', breaker: 'stripe', state: 'probing', cause: 'probe' });
+  observe({ kind: 'breaker', breaker: 'stripe', state: 'open', cause: 'probe', probeInMs: 9_000, error });
+  observe({ kind: 'breaker', breaker: 'stripe', state: 'closed', cause: 'elsewhere' });
+  expect(levels()).toEqual([
+    'warn: breaker open, nothing of its handlers is started',
+    'debug: breaker tries a message',
+    'debug: breaker stays open, what its handlers call is still down',
+    'info: breaker closed, its handlers go on',
+  ]);
+  expect(lines[0]?.fields).toEqual({
+    breaker: 'stripe',
+    cause: 'failures',
+    probeInMs: 5_000,
+    errorClass: 'Error',
+    errorKind: 'network',
+    errorCode: 'ECONNREFUSED',
+  });
+});

@@ -59,6 +59,8 @@ export function logRelay(logger: Logger, fields: LogFields = {}): RelayObserver 
         const { transport, stored, duplicates, ignored } = event;
         return logger.debug({ ...fields, transport, stored, duplicates, ignored }, 'received');
       }
+      case 'breaker':
+        return logBreaker(logger, fields, event);
       case 'house':
         return house(event.report);
       case 'stopping':
@@ -68,6 +70,24 @@ export function logRelay(logger: Logger, fields: LogFields = {}): RelayObserver 
         return event satisfies never;
     }
   };
+}
+
+/** One line for an outage and one for its end; what is tried in between is for those who look closely. */
+function logBreaker(logger: Logger, fields: LogFields, event: Extract<RelayEvent, { kind: 'breaker' }>): void {
+  const { breaker, state, cause, probeInMs, error } = event;
+  const line = {
+    ...fields,
+    breaker,
+    cause,
+    ...(probeInMs === undefined ? {} : { probeInMs: Math.round(probeInMs) }),
+    ...(error && { errorClass: error.name, errorKind: error.kind }),
+    ...(error?.code === undefined ? {} : { errorCode: error.code }),
+  };
+  if (cause === 'start') return;
+  if (state === 'probing') return logger.debug(line, 'breaker tries a message');
+  if (state === 'closed') return logger.info(line, 'breaker closed, its handlers go on');
+  if (cause === 'probe') return logger.debug(line, 'breaker stays open, what its handlers call is still down');
+  logger.warn(line, 'breaker open, nothing of its handlers is started');
 }
 
 type RunEvent = Extract<RelayEvent, { readonly delivery: Delivery }>;

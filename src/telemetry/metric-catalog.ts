@@ -24,6 +24,7 @@ const COUNTERS: Readonly<Record<CounterName, MetricDefinition>> = {
     'during',
   ),
   holdfast_received_total: counter('Messages taken from a broker, by what became of them.', 'transport', 'outcome'),
+  holdfast_breaker_opened_total: counter('Breakers that this process opened, because of failures in a row.', 'breaker'),
   holdfast_store_failures_total: counter('Calls to the database that failed and were tried again.', 'during'),
 };
 
@@ -41,6 +42,7 @@ const GAUGES: Readonly<Record<GaugeName, MetricDefinition>> = {
   ),
   holdfast_outbox_sampled_timestamp_seconds: gauge('When the housekeeper last counted.'),
   holdfast_transport_waiting: gauge('1 for a topic, queue or stream that cannot be read.', 'transport', 'place'),
+  holdfast_breaker_state: gauge('0 closed, 1 probing, 2 open, as this process sees it.', 'breaker'),
   holdfast_units_owned: gauge('Units of the key space this process owns.'),
   holdfast_housekeeper: gauge('1 in the process that does the housekeeping and shows the outbox gauges.'),
 };
@@ -67,6 +69,7 @@ export type CounterName =
   | 'holdfast_units_lost_total'
   | 'holdfast_transport_failures_total'
   | 'holdfast_received_total'
+  | 'holdfast_breaker_opened_total'
   | 'holdfast_store_failures_total';
 export type GaugeName =
   | 'outbox_pending'
@@ -76,6 +79,7 @@ export type GaugeName =
   | 'holdfast_outbox_unserved'
   | 'holdfast_outbox_sampled_timestamp_seconds'
   | 'holdfast_transport_waiting'
+  | 'holdfast_breaker_state'
   | 'holdfast_units_owned'
   | 'holdfast_housekeeper';
 export type HistogramName = 'holdfast_run_duration_seconds' | 'holdfast_delivery_age_seconds';

@@ -7,6 +7,7 @@ import type { Labels, MetricSink } from './metric-sink.ts';
 type RelaySink = MetricSink<CounterName, HistogramName, GaugeName>;
 
 const NO_LABELS: Labels = {};
+const BREAKER_STATES = { closed: 0, probing: 1, open: 2 } as const;
 const OUTCOMES = ['done', 'retry', 'dead'] as const;
 
 /** Turns what a relay tells into numbers. */
@@ -17,6 +18,7 @@ export class RelayRecorder {
   readonly #units = new Set<number>();
   readonly #known = new Set<string>();
   readonly #waiting = new Map<string, Labels>();
+  readonly #breakers = new Map<string, number>();
   #sampledMs: number | undefined;
 
   constructor(sink: RelaySink, effects: Effects, sampleMaxAgeMs: number) {
@@ -67,6 +69,8 @@ export class RelayRecorder {
         return this.#place(event);
       case 'received':
         return this.#received(event);
+      case 'breaker':
+        return this.#breaker(event);
       case 'house':
         return this.#sample(event.report);
       case 'stopped':
@@ -93,6 +97,13 @@ export class RelayRecorder {
     else this.#waiting.delete(id);
     const values = [...this.#waiting.values()].map((labels) => ({ labels, value: 1 }));
     this.#sink.set('holdfast_transport_waiting', values);
+  }
+
+  #breaker({ breaker, state, cause }: Extract<RelayEvent, { kind: 'breaker' }>): void {
+    this.#sink.add('holdfast_breaker_opened_total', cause === 'failures' ? 1 : 0, { breaker });
+    this.#breakers.set(breaker, BREAKER_STATES[state]);
+    const values = [...this.#breakers].map(([name, value]) => ({ labels: { breaker: name }, value }));
+    this.#sink.set('holdfast_breaker_state', values);
   }
 
   #started(handler: string, type: string): void {

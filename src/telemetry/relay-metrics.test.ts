@@ -49,6 +49,25 @@ describe('metrics', () => {
     expect(valueOf(metrics, 'holdfast_units_orphaned_total')).toBe(0);
   });
 
+  test('show where each breaker stands from its start on, and count openings in the process that counted the failures [X.10]', () => {
+    const metrics = relayMetrics();
+    const tell = (state: 'closed' | 'open' | 'probing', cause: 'start' | 'failures' | 'probe' | 'elsewhere'): void =>
+      metrics.observe({ kind: 'breaker', breaker: 'stripe', state, cause });
+    const shown = (): unknown[] =>
+      ['holdfast_breaker_state', 'holdfast_breaker_opened_total'].map((name) =>
+        valueOf(metrics, `${name}{breaker="stripe"}`),
+      );
+    tell('closed', 'start');
+    expect(shown()).toEqual([0, 0]);
+    tell('open', 'failures');
+    expect(shown()).toEqual([2, 1]);
+    tell('probing', 'elsewhere');
+    expect(shown()).toEqual([1, 1]);
+    tell('open', 'elsewhere');
+    tell('closed', 'elsewhere');
+    expect(shown()).toEqual([0, 1]);
+  });
+
   test('have durations in seconds, in buckets that add up', async () => {
     const time = virtualTime();
     const metrics = relayMetrics({ effects: time });

@@ -83,6 +83,29 @@ export class MemoryOperator {
     this.#setPaused(handler, false);
   }
 
+  /** So many runs of a handler at once in each process; nothing: as its code says. */
+  limit(name: string, limit: number | undefined): void {
+    for (const handler of this.#tables.handlers.values()) if (handler.name === name) handler.limit = limit;
+  }
+
+  /** Holds a breaker open until it is closed. */
+  openBreaker(name: string): void {
+    this.#setBreaker(name, 'open');
+  }
+
+  closeBreaker(name: string): void {
+    this.#setBreaker(name, 'closed');
+  }
+
+  #setBreaker(name: string, state: 'open' | 'closed'): void {
+    for (const breaker of this.#tables.breakers.values()) {
+      if (breaker.name !== name) continue;
+      const { epoch } = breaker;
+      Object.assign(breaker, { state, epoch: epoch + 1, probes: 0, probeAtMs: undefined, prober: undefined });
+    }
+    this.#wake();
+  }
+
   #setPaused(name: string | undefined, isPaused: boolean): void {
     const { handlers, lanes, settings } = this.#tables;
     const chosen = [...handlers.values()].filter((handler) => name === undefined || handler.name === name);

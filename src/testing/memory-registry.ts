@@ -20,11 +20,12 @@ export function lanesFor(
 /** Makes handlers, what they take and their lanes known to senders, and gives them what waited. */
 export function makeKnown(tables: MemoryTables, worker: WorkerRegistration): readonly Lane[] {
   const unitCount = tables.settings.units;
-  const lanes = worker.handlers.map(({ name, types, isPinned, isRepeatable }): Lane => {
+  const lanes = worker.handlers.map(({ name, types, isPinned, isRepeatable, breaker }): Lane => {
     const handler = handlerNamed(tables, worker.service, name);
     handler.isPinned = isPinned;
     handler.isRepeatable = isRepeatable;
     for (const type of types) handler.types.add(type);
+    if (breaker) breakerNamed(tables, worker.service, breaker.name);
     const lane = laneFor(tables, handler.id, isPinned ? worker.generation : undefined);
     return { lane, handler: name, firstUnit: lane * unitCount, unitCount };
   });
@@ -50,10 +51,17 @@ function handlerNamed(tables: MemoryTables, service: string, name: string): Hand
     if (handler.service === service && handler.name === name) return handler;
   }
   const id = tables.handlers.size + 1;
-  const flags = { isPinned: false, isRepeatable: false, isPaused: false };
+  const flags = { isPinned: false, isRepeatable: false, isPaused: false, limit: undefined };
   const made: HandlerRow = { id, service, name, ...flags, types: new Set() };
   tables.handlers.set(id, made);
   return made;
+}
+
+function breakerNamed({ breakers }: MemoryTables, service: string, name: string): void {
+  const id = `${service}/${name}`;
+  if (breakers.has(id)) return;
+  const state = { state: 'closed', epoch: 0, probes: 0, probeAtMs: undefined, prober: undefined } as const;
+  breakers.set(id, { service, name, ...state });
 }
 
 function laneFor(tables: MemoryTables, handler: number, generation: number | undefined): number {

@@ -1,10 +1,11 @@
 import type { ForeignMessage, SendResult } from '../outbox/outbox-store.ts';
 import {
+  type BreakerAnswer,
+  type BreakerChange,
   type CommitOutcome,
   type CommitTarget,
   type DeadLetter,
   type Delivery,
-  HOUSE_UNIT,
   type HouseReport,
   type KeepOptions,
   type Lane,
@@ -22,12 +23,14 @@ import {
   type UnmirroredRequest,
   type WorkerRegistration,
 } from '../relay/relay-store.ts';
+import { changeBreaker } from './memory-breakers.ts';
 import { CommitCut, type Fault, type FaultPoint, lostConnection, never } from './memory-fault.ts';
 import { findUnmirrored, noteMirrored, receiveInto } from './memory-inbox.ts';
 import { loadUnits, readTables } from './memory-read.ts';
 import { isClosed, makeKnown, openLane, tidyTables } from './memory-registry.ts';
 import { deliveryOf, type MemoryRow } from './memory-row.ts';
 import { applySettlement } from './memory-settle.ts';
+import { surveyTables } from './memory-survey.ts';
 import type { MemoryLock, MemoryTables } from './memory-tables.ts';
 import { type MemoryTransaction, OpenTransaction } from './memory-transaction.ts';
 
@@ -82,8 +85,8 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
       if (this.#isCut) return never();
       for (const lane of closed) openLane(this.#tables, lane);
       const expiresAtMs = this.#tables.nowMs() + worker.leaseMs;
-      const { id } = worker;
-      this.#tables.workers.set(id, { id, lanes: lanes.map(({ lane }) => lane), expiresAtMs });
+      const { id, service } = worker;
+      this.#tables.workers.set(id, { id, service, lanes: lanes.map(({ lane }) => lane), expiresAtMs });
       return lanes;
     });
   }
@@ -97,26 +100,11 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
   }
 
   survey(workerId: string): Promise<Survey> {
-    return this.#call('survey', () => {
-      const { workers, leases, lanes, handlers } = this.#tables;
-      const nowMs = this.#tables.nowMs();
-      for (const [id, { expiresAtMs }] of workers) if (expiresAtMs < nowMs) workers.delete(id);
-      const mine = new Set(workers.get(workerId)?.lanes);
-      const free = [...leases].flatMap(([unit, { owner, epoch }]) => {
-        const isOffered = unit === HOUSE_UNIT || mine.has(this.#tables.laneOfUnit(unit));
-        if (!isOffered || (owner !== undefined && workers.has(owner))) return [];
-        return [{ unit, epoch, isOrphaned: owner !== undefined }];
-      });
-      const paused = [...lanes.values()].filter(
-        ({ handler }) => handlers.get(handler)?.isPaused || this.#tables.isPaused,
-      );
-      return {
-        workers: [...workers.values()].map(({ id, lanes: served }) => ({ id, lanes: served })),
-        free,
-        owned: [...leases].flatMap(([unit, { owner, epoch }]) => (owner === workerId ? [{ unit, epoch }] : [])),
-        pausedLanes: paused.map(({ id }) => id),
-      };
-    });
+    return this.#call('survey', () => surveyTables(this.#tables, workerId));
+  }
+
+  changeBreaker(workerId: string, change: BreakerChange): Promise<BreakerAnswer | undefined> {
+    return this.#call('changeBreaker', () => changeBreaker(this.#tables, workerId, change));
   }
 
   acquire(workerId: string, units: readonly Token[]): Promise<readonly Token[]> {

@@ -26,7 +26,20 @@ export interface HandlerRow {
   isPinned: boolean;
   isRepeatable: boolean;
   isPaused: boolean;
+  /** As an operator set it. */
+  limit: number | undefined;
   readonly types: Set<string>;
+}
+
+/** A breaker; `probeAtMs` is absent unless it is open and not held so by hand. */
+export interface BreakerRow {
+  readonly service: string;
+  readonly name: string;
+  state: 'closed' | 'open' | 'probing';
+  epoch: number;
+  probes: number;
+  probeAtMs: number | undefined;
+  prober: string | undefined;
 }
 
 interface LaneRow {
@@ -37,6 +50,7 @@ interface LaneRow {
 
 interface WorkerRow {
   readonly id: string;
+  readonly service: string;
   readonly lanes: readonly number[];
   expiresAtMs: number;
 }
@@ -60,6 +74,8 @@ export class MemoryTables {
   readonly leases: Map<number, { owner: string | undefined; epoch: number }> = new Map([
     [HOUSE_UNIT, { owner: undefined, epoch: 0 }],
   ]);
+  /** By service and name. */
+  readonly breakers: Map<string, BreakerRow> = new Map();
   readonly pokes: Map<number, number> = new Map();
   readonly waiters: Set<string> = new Set();
   readonly dedup: Map<string, { readonly id: string; readonly expiresAtMs: number }> = new Map();

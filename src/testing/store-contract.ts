@@ -1,3 +1,4 @@
+import { breakerCases } from './contract/breaker-cases.ts';
 import { commitCases } from './contract/commit-cases.ts';
 import type { ContractCase } from './contract/contract-harness.ts';
 import { leaseCases } from './contract/lease-cases.ts';
@@ -14,6 +15,7 @@ export function storeContract(): readonly ContractCase[] {
   return [
     ...sendingCases(),
     ...leaseCases(),
+    ...breakerCases(),
     ...readingCases(),
     ...settlingCases(),
     ...commitCases(),

@@ -19,6 +19,7 @@ export function memoryHarness(): ContractHarness<MemoryTransaction> {
       for (const dead of store.deadLetters()) if (dead.id === id) store.operator.replay(id, dead.handler ?? '');
     },
     pause: async (handler) => store.operator.pause(handler),
+    limit: async (handler, limit) => store.operator.limit(handler, limit),
     finished: async () => store.delivered().map(({ id }) => id),
   };
 }

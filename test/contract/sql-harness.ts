@@ -38,6 +38,11 @@ export async function sqlHarness(client: SqlClient, schema: string): Promise<Con
     },
     pause: async (handler) =>
       void (await sql.query(`update ${schema}.handler set paused_at = now() where name = $1::text`, [handler])),
+    limit: async (handler, limit) =>
+      void (await sql.query(`update ${schema}.handler set run_limit = $2::text::int where name = $1::text`, [
+        handler,
+        limit,
+      ])),
     finished: async () =>
       (await sql.query(`select id::text as id from ${schema}.delivered order by done_at`)).map(({ id }) => String(id)),
   };

@@ -7,6 +7,7 @@ import {
   lateRowsOfTheListOnly,
   leaseForgotten,
   noLateRows,
+  proberMissed,
   rerunForgotten,
   timeoutForgotten,
 } from './broken-engines.ts';
@@ -30,6 +31,7 @@ describe('the simulation catches an engine', () => {
     { what: 'that puts late rows behind new ones', sabotage: lateRowsLast, shows: /took effect after it/ },
     { what: 'that takes a rerun for the first run', sabotage: rerunForgotten, shows: /has 2 effects|never ran/ },
     { what: 'that serves another generation', sabotage: generationIgnored, shows: /was handled by one of/ },
+    { what: 'that waits for a prober that is dead', sabotage: proberMissed, shows: /not finished/ },
     { what: 'that lets attempts take for ever', changeHandlers: timeoutForgotten, shows: /not finished/ },
   ];
   for (const { what, shows, ...broken } of cases) {

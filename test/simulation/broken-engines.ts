@@ -140,3 +140,15 @@ export const generationIgnored: Sabotage = (session, _store, { generation }) =>
 /** Attempts may take for ever. */
 export const timeoutForgotten: SimulationOptions['changeHandlers'] = (handlers) =>
   new Map([...handlers].map(([name, handler]) => [name, { ...handler, timeoutMs: Infinity }]));
+
+/** Whoever tries a message for a breaker may die; nobody takes that over. */
+export const proberMissed: Sabotage = (session) =>
+  replaced(session, {
+    survey: async (id) => {
+      const survey = await session.survey(id);
+      const breakers = survey.breakers.map((breaker) =>
+        breaker.state === 'open' && breaker.probeInMs === 0 ? ({ ...breaker, state: 'probing' } as const) : breaker,
+      );
+      return { ...survey, breakers };
+    },
+  });

@@ -64,6 +64,7 @@ function plainCalls<Tx>(session: RelaySession<Tx>, gate: Gate): Plain<Tx> {
     register: (worker) => through(() => session.register(worker)),
     beat: (id, leaseMs, running) => through(() => session.beat(id, leaseMs, running)),
     survey: (id) => through(() => session.survey(id)),
+    changeBreaker: (id, change) => through(() => session.changeBreaker(id, change)),
     acquire: (id, units) => through(() => session.acquire(id, units)),
     release: (id, tokens) => through(() => session.release(id, tokens)),
     leave: (id) => through(() => session.leave(id)),

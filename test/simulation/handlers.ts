@@ -26,10 +26,13 @@ export interface Effect {
 /** Thrown by the handlers of a simulation, so that their failures are told from the store's. */
 class Planned extends Error {
   readonly isTerminal: boolean;
+  /** What it calls is down: a breaker counts it. */
+  readonly isOutage: boolean;
 
-  constructor(isTerminal: boolean) {
+  constructor(isTerminal: boolean, isOutage = false) {
     super(isTerminal ? 'terminal' : 'transient');
     this.isTerminal = isTerminal;
+    this.isOutage = isOutage && !isTerminal;
   }
 }
 
@@ -81,6 +84,8 @@ export const FIRST_PAYLOAD = '{"version":0}';
 
 const POLICY = policy({ maxAttempts: 3, baseDelayMs: 20, maxDelayMs: 200, timeoutMs: Infinity });
 
+const BREAKER = { name: 'bank', failures: 2, probeAfterMs: 60, maxProbeAfterMs: 500 };
+
 /**
  * Three kinds of handler: one that commits its effect itself, one that shares commits, one without a transaction. The second
  * takes messages of one type one by one, those of the other many at once.
@@ -92,11 +97,13 @@ export function simulatedHandlers<Tx>(world: HandlerWorld<Tx>): ReadonlyMap<stri
     classifier: (error) =>
       error instanceof Planned && error.isTerminal
         ? { verdict: 'fail', kind: 'terminal' }
-        : { verdict: 'retry', kind: 'unknown' },
+        : { verdict: 'retry', kind: error instanceof Planned && error.isOutage ? 'network' : 'unknown' },
     concurrency: name === 'view' ? 2 : 4,
     timeoutMs: world.timeoutMs,
     onDead: world.onDead[name],
     repeatable: REPEATABLE.has(name),
+    // Two handlers call the same; the third touches the database alone.
+    breaker: name === 'view' ? undefined : BREAKER,
   });
   const steps = new Steps(world);
   const ledger = (payload: unknown, ctx: HandlerContext<Tx>): Promise<void> => steps.ledger(payload, ctx);
@@ -204,7 +211,7 @@ class Steps<Tx> {
   #fail({ id, handler, signal }: About): never {
     const isLate = this.#world.timeoutMs < Infinity && isTimeout(signal);
     if (!isLate) this.#world.threw(id, handler);
-    throw new Planned(this.#world.random.chance(0.25));
+    throw new Planned(this.#world.random.chance(0.25), this.#world.random.chance(0.6));
   }
 
   async #work(): Promise<void> {

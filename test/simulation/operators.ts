@@ -4,6 +4,7 @@ import { GENERATIONS, sometime, type Stage } from './stage.ts';
 /** What people do to messages and handlers in a schedule. */
 export class Operators {
   readonly #stage: Stage;
+  #isHeldOpen = false;
 
   constructor(stage: Stage) {
     this.#stage = stage;
@@ -19,6 +20,9 @@ export class Operators {
     const { operator } = this.#stage.store;
     for (const name of HANDLER_NAMES) operator.resume(name);
     operator.resume();
+    // One that opened by itself closes by itself.
+    if (this.#isHeldOpen) operator.closeBreaker('bank');
+    this.#isHeldOpen = false;
   }
 
   /** Looks through the dead letters: some are replayed, some given up, some left for the next time. */
@@ -38,12 +42,16 @@ export class Operators {
     const { operator } = store;
     const rows = store.deliveries();
     const dead = store.deadLetters();
-    const kind = random.pick(['replay', 'replay', 'discard', 'edit', 'edit', 'cancel', 'pause', 'resume']);
+    const kind = random.pick(['replay', 'replay', 'discard', 'edit', 'edit', 'cancel', 'pause', 'resume', 'open']);
     const row = kind === 'replay' ? dead[random.int(0, dead.length - 1)] : rows[random.int(0, rows.length - 1)];
     const handler = random.pick(HANDLER_NAMES);
     trace(`operator: ${kind} ${row?.handler ?? handler}/${row?.id}`);
     if (kind === 'pause') operator.pause(random.chance(0.8) ? handler : undefined);
     if (kind === 'resume') this.resumeAll();
+    if (kind === 'open') {
+      operator.openBreaker('bank');
+      this.#isHeldOpen = true;
+    }
     if (!row?.handler) return;
     if (kind === 'replay') this.#replay(row.id, row.handler);
     if (kind === 'discard') operator.discard(row.id, row.handler);

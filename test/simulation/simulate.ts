@@ -46,6 +46,8 @@ export interface SimulationResult {
   readonly takenOver: number;
   readonly timedOut: number;
   readonly reruns: number;
+  /** How often a breaker opened. */
+  readonly opened: number;
   /** Deliveries that were found to wait for a generation without a worker. */
   readonly unserved: number;
 }
@@ -79,7 +81,7 @@ class Simulation {
   readonly #failed = new Map<string, number>();
   readonly #onDead: Record<HandlerName, OnDead>;
   readonly #troubleAtWrite = new Map<number, Trouble>();
-  readonly #counts = { refused: 0, takenOver: 0, timedOut: 0, unserved: 0 };
+  readonly #counts = { refused: 0, takenOver: 0, timedOut: 0, unserved: 0, opened: 0 };
   #house: HouseReport | undefined;
   #writes = 0;
   #callsMs = 0;
@@ -222,6 +224,7 @@ class Simulation {
   #observe(number: number, event: RelayEvent): void {
     if (event.kind === 'run-refused') this.#counts.refused += 1;
     if (event.kind === 'units-acquired') this.#counts.takenOver += event.orphaned;
+    if (event.kind === 'breaker' && event.cause === 'failures') this.#counts.opened += 1;
     if (event.kind === 'house') this.#house = event.report;
     if (!this.#options.trace) return;
     const { kind, ...rest } = event;

@@ -4,40 +4,18 @@ import type { Command, Invocation } from '../command.ts';
 import { counted } from '../counted.ts';
 import type { Database } from '../database.ts';
 import { describeProblem } from '../describe-problem.ts';
-import { brokers } from '../doctor/broker-checks.ts';
+import type { CheckFinding } from '../../postgres/doctor/finding.ts';
+import { hasSchema } from '../../postgres/doctor/schema-checks.ts';
+import { OF_RELEASE, OF_SERVER, OF_TABLES, SCHEMA_VERSION } from '../../postgres/doctor/all-checks.ts';
+import { STUCK_MS } from '../../postgres/doctor/finding.ts';
+import { clock, connection } from '../doctor/connection-checks.ts';
 import { type Default, defaults } from '../doctor/defaults.ts';
-import type { Check, Examination, Finding } from '../doctor/finding.ts';
+import type { Check, LocalExamination } from '../doctor/finding.ts';
 import { redisFindings } from '../doctor/redis-checks.ts';
-import { autovacuum, hasSchema, privileges, rowSecurity, schema } from '../doctor/schema-checks.ts';
-import {
-  clock,
-  connection,
-  connections,
-  durability,
-  idleInTransaction,
-  serverVersion,
-  writable,
-} from '../doctor/server-checks.ts';
 import { pooler, wakeUp } from '../doctor/wake-up-checks.ts';
-import { work } from '../doctor/work-checks.ts';
 
-const STUCK_MS = 60_000;
-
-/** What is looked at in any case, what needs our tables, and what needs them as this release knows them. */
-const OF_SERVER: Readonly<Record<string, Check>> = {
-  connection,
-  'server version': serverVersion,
-  writable,
-  durability,
-  clock,
-  connections,
-  'idle in transaction': idleInTransaction,
-  pooler,
-  'wake-up': wakeUp,
-  'schema version': schema,
-};
-const OF_TABLES: Readonly<Record<string, Check>> = { 'row security': rowSecurity, privileges, autovacuum };
-const OF_RELEASE: Readonly<Record<string, Check>> = { handlers: work, brokers };
+/** What can only be seen from here. */
+const OF_HERE: Readonly<Record<string, Check>> = { clock, pooler, 'wake-up': wakeUp };
 
 /** `holdfast doctor`: is everything as it should be? */
 export const doctor: Command = {
@@ -68,24 +46,24 @@ export const doctor: Command = {
   },
 };
 
-function isWell(findings: readonly Finding[]): boolean {
+function isWell(findings: readonly CheckFinding[]): boolean {
   return findings.every((one) => one.status !== 'problem');
 }
 
-async function examine({ io, options }: Invocation, database: Database): Promise<readonly Finding[]> {
+async function examine({ io, options }: Invocation, database: Database): Promise<readonly CheckFinding[]> {
   const place = { target: database.target, schema: database.schema };
-  const failed = (check: string, error: unknown): Finding => {
+  const failed = (check: string, error: unknown): CheckFinding => {
     const [found = '', ...next] = describeProblem(error, place).split('; ');
     return { check, status: 'problem', found, next: next.join('; ') };
   };
-  let examination: Examination;
+  let examination: LocalExamination;
   try {
     const stuckMs = options.durationMs('stuck-after') ?? STUCK_MS;
-    examination = { io, database, sql: await database.sql(), stuckMs };
+    examination = { io, database, schema: database.schema, sql: await database.sql(), stuckMs };
   } catch (error) {
     return [failed('connection', error)];
   }
-  const findings: Finding[] = [];
+  const findings: CheckFinding[] = [];
   // Each further question would wait as long, and be answered no better.
   let isSilent = false;
   const runAll = async (checks: Readonly<Record<string, Check>>, missing?: string): Promise<void> => {
@@ -102,7 +80,10 @@ async function examine({ io, options }: Invocation, database: Database): Promise
       findings.push(...[found].flat());
     }
   };
+  await runAll({ connection });
   await runAll(OF_SERVER);
+  await runAll(OF_HERE);
+  await runAll(SCHEMA_VERSION);
   const isThere = !isSilent && (await hasSchema(examination).catch(() => false));
   const isFitting = findings.some((one) => one.check === 'schema version' && one.status === 'ok');
   await runAll(OF_TABLES, isThere ? undefined : 'the schema');
@@ -110,7 +91,7 @@ async function examine({ io, options }: Invocation, database: Database): Promise
   return findings;
 }
 
-function show({ output }: Invocation, findings: readonly Finding[], settings: readonly Default[]): void {
+function show({ output }: Invocation, findings: readonly CheckFinding[], settings: readonly Default[]): void {
   const { paint } = output;
   const marks = {
     ok: paint.green('ok     '),

@@ -2,7 +2,7 @@ import { checkRedis, type RedisProblem } from '../../redis/check-redis.ts';
 import { withoutSecrets } from '../database-target.ts';
 import type { Io } from '../io.ts';
 import { openRedis, type RedisDriver } from '../redis-driver.ts';
-import type { Finding } from './finding.ts';
+import type { CheckFinding } from '../../postgres/doctor/finding.ts';
 
 /** Which Redis is meant, and how surely it is one of ours. */
 interface RedisTarget {
@@ -19,7 +19,7 @@ const FORM = 'redis://user:password@host:6379';
 const ANSWERS_WITHIN_MS = 10_000;
 
 /** Whether a Redis that holds idempotency records may forget any of them. No finding where none was named. */
-export async function redisFindings(io: Io, given: string | undefined): Promise<readonly Finding[]> {
+export async function redisFindings(io: Io, given: string | undefined): Promise<readonly CheckFinding[]> {
   const target = redisTarget(io, given);
   if (target === undefined) return [];
   const grave = target.isOurs ? 'problem' : 'warning';
@@ -56,7 +56,7 @@ function redisTarget({ env }: Io, given: string | undefined): RedisTarget | unde
   return undefined;
 }
 
-async function ask(io: Io, driver: RedisDriver, place: string, target: RedisTarget): Promise<readonly Finding[]> {
+async function ask(io: Io, driver: RedisDriver, place: string, target: RedisTarget): Promise<readonly CheckFinding[]> {
   const problems = await inTime(io, async () => {
     await driver.connect();
     return checkRedis({ client: driver.client });
@@ -74,7 +74,7 @@ async function ask(io: Io, driver: RedisDriver, place: string, target: RedisTarg
 }
 
 /** One that may forget what runs lets it run twice. That a crash may lose the last second is for its owner to weigh. */
-function statusOf(kind: RedisProblem['kind'], isOurs: boolean): Finding['status'] {
+function statusOf(kind: RedisProblem['kind'], isOurs: boolean): CheckFinding['status'] {
   return isOurs && (kind === 'evicts' || kind === 'replica') ? 'problem' : 'warning';
 }
 

@@ -1,5 +1,6 @@
 import { createSleep } from '../../kernel/sleep.ts';
-import { type Check, firstRow } from './finding.ts';
+import { firstRow } from '../../postgres/doctor/finding.ts';
+import type { Check } from './finding.ts';
 
 /** How long a notification may take before we say that it does not come. */
 const HEARD_MS = 3_000;

@@ -83,7 +83,8 @@ function shownType(type: string): string {
 async function listHandlers(sql: SqlRunner, schema: string): Promise<readonly HandlerRecord[]> {
   const rows = await sql.query(`select json_build_object('service', h.service, 'handler', h.name,
       'types', coalesce((select json_agg(${shownType('s.type')} order by s.type) from ${schema}.subscription s where s.handler = h.id), '[]'),
-      'isPinned', h.is_pinned, 'isRepeatable', h.is_repeatable, 'pausedAt', h.paused_at, 'registeredAt', h.registered_at,
+      'isPinned', h.is_pinned, 'isRepeatable', h.is_repeatable, 'pausedAt', h.paused_at, 'limit', h.run_limit,
+      'registeredAt', h.registered_at,
       'workers', coalesce((select json_agg(w.name order by w.name) from ${schema}.worker w
         where w.expires_at > clock_timestamp()
           and w.lanes && array(select l.id from ${schema}.lane l where l.handler = h.id)), '[]'))::text as row

@@ -1,14 +1,93 @@
-import type { Messages } from '../../operator/message-list.ts';
+import { checkMessageFilter, payloadDocument } from '../../operator/check-message-filter.ts';
+import type { MessageFilter, MessagePage, Messages, MessageTab } from '../../operator/message-list.ts';
+import { listedMessage, type MessageRow } from '../../operator/message-rows.ts';
+import type { Paging } from '../../operator/operator.ts';
 import type { SqlRunner } from '../sql-runner.ts';
+import { countTabs } from './message-tabs.ts';
+import { type Fields, readRecord } from './read-record.ts';
 
-async function notBuilt(): Promise<never> {
-  throw new Error('not built yet');
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const DATES = ['createdAt', 'firstFailedAt', 'dueAt', 'failedAt', 'doneAt'] as const;
+const NOTHING: MessagePage = { items: [], next: undefined, searchedBackTo: undefined };
+
+/** Which deliveries a message of a tab has at least. */
+const SOUGHT: Readonly<Record<MessageTab, Fields>> = {
+  pending: { isDone: false, state: 0 },
+  in_flight: { isDone: false, isRunning: true },
+  scheduled: { isDone: false, state: 1, isRetry: false },
+  retrying: { isDone: false, state: 1, isRetry: true },
+  failed: { isDone: false, state: 2 },
+  delivered: { isOpen: false, outcome: 0 },
+  discarded: { isOpen: false, outcome: 1 },
+  cancelled: { isOpen: false, outcome: 2 },
+};
+
+/** Looking through messages. */
+export function messageList(sql: SqlRunner, schema: string): Messages {
+  return {
+    messages: (filter = {}) => listMessages(sql, schema, filter),
+    messageTabs: () => countTabs(sql, schema),
+  };
 }
 
-/** To be built. */
-export function messageList(_sql: SqlRunner, _schema: string): Messages {
+type Read = MessageRow & { readonly fits: boolean };
+
+async function listMessages(sql: SqlRunner, schema: string, filter: MessageFilter & Paging): Promise<MessagePage> {
+  checkMessageFilter(filter);
+  const { status, limit = 100, payload = [] } = filter;
+  const document = payload.length === 0 ? null : payloadDocument(payload);
+  if (document === undefined) return NOTHING;
+  const request = JSON.stringify({ ...sought(filter), payload: document ?? undefined, want: limit + 1 });
+  const answer = await sql.query(`select l.row from ${schema}.message_list($1::text) as l (row)`, [request]);
+  const lines = answer.map(({ row }) => JSON.parse(row as string) as Fields);
+  const end = lines.pop()?.['end'] as string | null;
+  const messages = groupById(lines.map((line) => readRecord<Read>(line, DATES)))
+    .filter((rows) => rows.some(({ fits }) => fits))
+    .map(listedMessage)
+    .filter(({ tab }) => status === undefined || tab === status);
+  if (messages.length > limit) {
+    const items = messages.slice(0, limit);
+    return pageTo(items, items.at(-1)?.id ?? LAST_ID);
+  }
+  return end === null ? { ...NOTHING, items: messages } : pageTo(messages, end);
+}
+
+function pageTo(items: MessagePage['items'], id: string): MessagePage {
+  return { items, next: id, searchedBackTo: new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)) };
+}
+
+/** The filter as the function takes it: what is left out is not there. */
+function sought(filter: MessageFilter & Paging): Fields {
+  const { status, type, key, service, handler, error, since, until, cursor } = filter;
+  const isPrefix = type?.endsWith('*') === true;
+  const before = until === undefined ? LAST_ID : firstIdOf(until);
   return {
-    messages: notBuilt,
-    messageTabs: notBuilt,
+    ...(status === undefined ? {} : SOUGHT[status]),
+    ...(isPrefix ? { prefix: type.slice(0, -1) } : { type }),
+    key,
+    service,
+    handler,
+    error,
+    from: since === undefined ? FIRST_ID : firstIdOf(since),
+    below: cursor !== undefined && cursor < before ? cursor : before,
   };
+}
+
+/** The smallest id that is made at a time: ids begin with it. */
+function firstIdOf(time: Date): string {
+  const ms = Math.min(Math.max(time.getTime(), 0), 2 ** 48 - 1);
+  const hex = Math.floor(ms).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+/** In the order of the ids, the newest first. */
+function groupById(rows: readonly Read[]): readonly (readonly Read[])[] {
+  const groups = new Map<string, Read[]>();
+  for (const row of rows) {
+    const group = groups.get(row.id);
+    if (group) group.push(row);
+    else groups.set(row.id, [row]);
+  }
+  return [...groups].sort(([a], [b]) => (a < b ? 1 : -1)).map(([, group]) => group);
 }

@@ -34,6 +34,8 @@ export interface PostgresOperatorOptions {
   readonly schema?: string | undefined;
   /** How long the database may take for one answer, in milliseconds, before that is `DATABASE_TIMEOUT`. Default 60,000. */
   readonly answerTimeoutMs?: number | undefined;
+  /** Of the package, for `system`: whoever reads the package's own file knows it. Default `unknown`. */
+  readonly version?: string | undefined;
 }
 
 const ANSWER_TIMEOUT_MS = 60_000;
@@ -46,7 +48,7 @@ export function postgresOperator(options: PostgresOperatorOptions): Operator {
   const check = new OptionCheck('postgresOperator()');
   if (check.object('options', options, 'pass { pool }')) {
     const { answerTimeoutMs } = options;
-    check.known(options, ['pool', 'schema', 'answerTimeoutMs']);
+    check.known(options, ['pool', 'schema', 'answerTimeoutMs', 'version']);
     if (answerTimeoutMs !== undefined) check.number('answerTimeoutMs', answerTimeoutMs, ANSWER_TIMEOUT_RULE);
   }
   check.done();
@@ -66,7 +68,7 @@ export function postgresOperator(options: PostgresOperatorOptions): Operator {
     ...keptLists(sql, schema),
     ...messageList(sql, schema),
     overview: ({ range = 'hour' } = {}) => readOverview(sql, schema, range),
-    system: () => readSystem(sql, schema),
+    system: () => readSystem(sql, schema, options.version ?? 'unknown'),
     deadLetters: (filter = {}) => listDeadLetters(sql, schema, filter),
     find: (id) => withId(id, (parsed) => findMessage(sql, schema, parsed)),
     show: (id) => withId(id, (parsed) => showMessage(sql, schema, parsed)),

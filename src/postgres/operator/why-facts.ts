@@ -26,7 +26,10 @@ function toFacts(fields: Fields): DeliveryFacts {
   const { handler, running } = facts;
   return {
     ...facts,
-    handler: handler && readRecord<typeof handler>(handler, ['pausedAt']),
+    handler: handler && {
+      ...readRecord<typeof handler>(handler, ['pausedAt']),
+      breaker: handler.breaker && readRecord<typeof handler.breaker>(handler.breaker, ['probeAt']),
+    },
     running: running && readRecord<typeof running>(running, ['startedAt']),
   };
 }
@@ -34,7 +37,9 @@ function toFacts(fields: Fields): DeliveryFacts {
 /** Everything `explain` looks at, in one statement: one snapshot, so that no two facts are of different moments. */
 function factsStatement(schema: string): string {
   const handler = `case when h.id is not null then json_build_object('service', h.service, 'name', h.name,
-    'isPinned', h.is_pinned, 'pausedAt', h.paused_at, 'workers', (select count(*) from live w
+    'isPinned', h.is_pinned, 'pausedAt', h.paused_at,
+    'breaker', (select json_build_object('name', b.name, 'probeAt', b.probe_at) from ${schema}.breaker b
+      where b.service = h.service and b.name = h.breaker and b.state > 0), 'workers', (select count(*) from live w
       where w.lanes && array(select l.id from ${schema}.lane l where l.handler = h.id))) end`;
   return `with live as materialized (select w.id, w.name, w.lanes from ${schema}.worker w where w.expires_at > clock_timestamp())
     select json_build_object('id', d.id || ':' || d.handler, 'type', d.type, 'key', d.key, 'generation', d.generation,

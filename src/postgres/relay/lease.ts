@@ -1,5 +1,6 @@
 import { HOUSE_UNIT, type RelaySession, type Survey, type Token } from '../../relay/relay-store.ts';
 import type { Link } from '../driver/driver.ts';
+import { sightOf } from './breaker.ts';
 import { numberList } from './number-list.ts';
 
 type LeaseActs = Pick<RelaySession<never>, 'beat' | 'survey' | 'acquire' | 'release' | 'leave' | 'doze' | 'rouse'>;
@@ -116,5 +117,11 @@ function surveyStatement(schema: string): string {
             select unnest(w.lanes) from ${schema}.worker w where w.id = ${worker}))), '[]'),
         'pausedLanes', coalesce((
           select json_agg(n.id order by n.id) from ${schema}.lane n join ${schema}.handler h on h.id = n.handler
-          where h.paused_at is not null or (select is_paused from ${schema}.meta)), '[]'))::text`;
+          where h.paused_at is not null or (select is_paused from ${schema}.meta)), '[]'),
+        'limits', coalesce((
+          select json_agg(json_build_object('lane', n.id, 'limit', h.run_limit) order by n.id)
+          from ${schema}.lane n join ${schema}.handler h on h.id = n.handler where h.run_limit is not null), '[]'),
+        'breakers', coalesce((
+          select json_agg(${sightOf(schema)} order by b.name) from ${schema}.breaker b
+          where b.epoch > 0 and b.service = (select w.service from ${schema}.worker w where w.id = ${worker})), '[]'))::text`;
 }

@@ -16,6 +16,7 @@ type RegisterStatements = Readonly<
     | 'lock'
     | 'knownHandlers'
     | 'newHandlers'
+    | 'breakers'
     | 'subscriptions'
     | 'newLanes'
     | 'lanes'
@@ -51,19 +52,24 @@ export function registerAct(
 
 /** $1: the service · $2: the handlers as JSON · $3: the generation of the worker. */
 function registerStatements(schema: string): RegisterStatements {
-  const told = `json_to_recordset($2::text::json) as t (name text, pinned boolean, repeatable boolean, types text[])`;
+  const told = `json_to_recordset($2::text::json) as t (name text, pinned boolean, repeatable boolean, types text[],
+    breaker text, failures int)`;
   const mine = `${told} join ${schema}.handler h on h.service = $1::text and h.name = t.name`;
   const units = `(select units from ${schema}.meta)`;
   const generation = `case when t.pinned then $3::text::bigint end`;
   return {
     // Ids are counted by hand, so that they stay small and have no gaps: two at once would count the same.
     lock: `select ${registryLock(schema)}::text`,
-    knownHandlers: `update ${schema}.handler h set is_pinned = t.pinned, is_repeatable = t.repeatable, registered_at = now() from ${told}
+    knownHandlers: `update ${schema}.handler h set is_pinned = t.pinned, is_repeatable = t.repeatable, breaker = t.breaker,
+        registered_at = now() from ${told}
       where h.service = $1::text and h.name = t.name`,
-    newHandlers: `insert into ${schema}.handler (id, service, name, is_pinned, is_repeatable)
+    newHandlers: `insert into ${schema}.handler (id, service, name, is_pinned, is_repeatable, breaker)
       select (select coalesce(max(id), 0) from ${schema}.handler) + row_number() over (order by t.name), $1::text, t.name, t.pinned,
-        t.repeatable
+        t.repeatable, t.breaker
       from ${told} where not exists (select from ${schema}.handler h where h.service = $1::text and h.name = t.name)`,
+    breakers: `insert into ${schema}.breaker (service, name, failures)
+      select $1::text, t.breaker, min(t.failures) from ${told} where t.breaker is not null group by t.breaker order by t.breaker
+      on conflict (service, name) do update set failures = excluded.failures`,
     // Types that this worker does not take stay: a newer release may, and what is sent meanwhile must reach it.
     subscriptions: `insert into ${schema}.subscription (type, handler, is_pinned)
       select type, h.id, t.pinned from ${mine} cross join unnest(t.types) as type
@@ -100,6 +106,8 @@ async function makeKnown(
     name: handler.name,
     pinned: handler.isPinned,
     repeatable: handler.isRepeatable,
+    breaker: handler.breaker?.name,
+    failures: handler.breaker?.failures,
     types: handler.types,
   }));
   const known = [service, JSON.stringify(told)] as const;
@@ -107,6 +115,7 @@ async function makeKnown(
   await query(statements.lock, []);
   await query(statements.knownHandlers, known);
   await query(statements.newHandlers, known);
+  await query(statements.breakers, known);
   await query(statements.subscriptions, known);
   await query(statements.newLanes, [...known, pinnedTo]);
   const lanes = (await query(statements.lanes, [...known, pinnedTo])).map(([lane, handler, units]): Lane => ({

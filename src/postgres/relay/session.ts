@@ -2,6 +2,7 @@ import type { Effects } from '../../kernel/effects.ts';
 import type { RelaySession } from '../../relay/relay-store.ts';
 import type { Driver, Link } from '../driver/driver.ts';
 import { receiveAct, takenAct } from '../receive.ts';
+import { breakerAct } from './breaker.ts';
 import { checkStart } from './check-start.ts';
 import { commitAct } from './commit.ts';
 import { mirrorActs } from './mirror.ts';
@@ -9,6 +10,7 @@ import { leaseActs } from './lease.ts';
 import { readActs } from './read.ts';
 import { registerAct } from './register.ts';
 import { settleActs } from './settle.ts';
+import { tallied } from './tally-acts.ts';
 import { tidyAct } from './tidy.ts';
 import { WakeListener } from './wake-listener.ts';
 import { wakeStatement } from './wake-statement.ts';
@@ -53,14 +55,22 @@ export async function openSession<Tx>(parts: SessionParts<Tx>): Promise<RelaySes
   }
   let leaseMs = DEFAULT_LEASE_MS;
   const register = registerAct(house, schema, effects);
-  return {
-    ...leaseActs(beat, schema, wakeStatement(schema, channel)),
-    ...readActs(read, schema),
-    ...settleActs(settle, schema),
-    register: (worker) => {
+  const lease = leaseActs(beat, schema, wakeStatement(schema, channel));
+  const counted = {
+    beat: lease.beat,
+    leave: lease.leave,
+    receive: receiveAct(inbound, schema, channel),
+    register: (worker: Parameters<typeof register>[0]) => {
       leaseMs = worker.leaseMs;
       return register(worker);
     },
+  };
+  return {
+    ...lease,
+    ...tallied(counted, beat, schema, effects),
+    ...breakerAct(beat, schema),
+    ...readActs(read, schema),
+    ...settleActs(settle, schema),
     commit: commitAct(driver, schema, parts.wrap, () => leaseMs),
     listen: async (onWake) => {
       const listener = new WakeListener(parts.listenDriver, beat, channel, effects, onWake);
@@ -68,7 +78,6 @@ export async function openSession<Tx>(parts: SessionParts<Tx>): Promise<RelaySes
       return listener.start();
     },
     ...mirrorActs(inbound, schema),
-    receive: receiveAct(inbound, schema, channel),
     taken: takenAct(inbound, schema),
     tidy: tidyAct(house, schema, effects),
     close,

@@ -6,6 +6,7 @@ import { HISTORY_SLOTS } from '../schema/messages.ts';
 import type { SqlParam } from '../sql-runner.ts';
 import { adopt, adoptStatements, registryLock } from './adopt.ts';
 import { houseReport } from './house-report.ts';
+import { keepSample } from './sample.ts';
 
 const BATCH = 1_000;
 /** How many batches of expired keys one round deletes at most: the housekeeper has other things to do. */
@@ -36,6 +37,7 @@ export function tidyAct(link: Link, schema: string, effects: Effects): (keep: Ke
     const beganMs = effects.monoMs();
     if (last && beganMs < last.goodUntilMs) return last.report;
     const report = await houseReport(link, schema, maxPending);
+    await keepSample(link, schema, report);
     const tookMs = effects.monoMs() - beganMs;
     last = { report, goodUntilMs: tookMs < SLOW_REPORT_MS ? beganMs : beganMs + tookMs * REPORT_PART };
     return report;

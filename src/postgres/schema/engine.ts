@@ -22,6 +22,9 @@ export function enginePrivates(schema: string): readonly string[] {
       is_pinned boolean not null default false,
       is_repeatable boolean not null default false,
       paused_at timestamptz,
+      -- What it stands behind, and how many may run at once in each process if an operator says so.
+      breaker text,
+      run_limit int check (run_limit > 0),
       registered_at timestamptz not null default now(),
       unique (service, name))`,
     // Which handler takes which type. Every send reads it.

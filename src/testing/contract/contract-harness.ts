@@ -25,6 +25,8 @@ export interface ContractHarness<Tx> {
   replay(id: string): Promise<void>;
   /** As an operator: no message of this handler is started. */
   pause(handler: string): Promise<void>;
+  /** As an operator: so many runs of this handler at once in each process. */
+  limit(handler: string, limit: number): Promise<void>;
   /** The ids of finished deliveries, as far as they are kept. */
   finished(): Promise<readonly string[]>;
 }

@@ -49,11 +49,15 @@ function joining(): readonly ContractCase[] {
         mustEqual(pausedLanes, [], 'nothing is paused');
       },
     ),
-    promise('a paused handler is told to the workers', async (kit) => {
+    promise('a paused handler, and how many runs of one an operator allows, are told to the workers', async (kit) => {
       const worker = await kit.own({ handlers: [handler('x'), handler('y')] });
       await kit.harness.pause('y');
-      const { pausedLanes } = await worker.session.survey(worker.id);
+      const { pausedLanes, limits } = await worker.session.survey(worker.id);
       mustEqual(pausedLanes, [worker.lanes[1]?.lane], 'its lane is paused, the other is not');
+      mustEqual(limits, [], 'nothing is limited unless somebody says so');
+      await kit.harness.limit('x', 7);
+      const after = await worker.session.survey(worker.id);
+      mustEqual(after.limits, [{ lane: worker.lanes[0]?.lane, limit: 7 }], 'its lane is limited, the other is not');
     }),
   ];
 }

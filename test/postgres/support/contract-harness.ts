@@ -43,6 +43,11 @@ export async function postgresHarness<Tx>(schema: string, client: ClientUnderTes
     },
     pause: async (handler) =>
       void (await run(`update ${schema}.handler set paused_at = now() where name = $1::text`, [handler])),
+    limit: async (handler, limit) =>
+      void (await run(`update ${schema}.handler set run_limit = $2::text::int where name = $1::text`, [
+        handler,
+        String(limit),
+      ])),
     finished: async () => (await run(`select id::text from ${schema}.delivered`, [])).map(([id]) => String(id)),
   };
 }

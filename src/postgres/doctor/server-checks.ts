@@ -1,23 +1,12 @@
-import { counted } from '../counted.ts';
-import { addressOf } from '../database-target.ts';
-import { formatDuration } from '../duration.ts';
-import { type Check, type Finding, firstRow } from './finding.ts';
+import { counted, formatDuration } from '../../operator/words.ts';
+import { type CheckFinding, type DatabaseCheck, firstRow } from './finding.ts';
 
 /** What the engine is proven on, and below which it cannot work: transaction ids of 64 bits came with 13. */
 const TESTED_FROM = 15;
 const WORKS_FROM = 13;
 
-/** The database answers, and how fast. */
-export const connection: Check = async ({ io, database, sql }) => {
-  const before = io.effects.monoMs();
-  await sql.query('select 1');
-  const took = Math.round(io.effects.monoMs() - before);
-  const found = `${addressOf(database.target)} (from ${database.target.from}), through ${database.driver.name}, ${took} ms a round trip`;
-  return { check: 'connection', status: 'ok', found };
-};
-
 /** The server is new enough. */
-export const serverVersion: Check = async ({ sql }) => {
+export const serverVersion: DatabaseCheck = async ({ sql }) => {
   const { number = '0', text = '' } = await firstRow(
     sql,
     `select current_setting('server_version_num') as number, current_setting('server_version') as text`,
@@ -30,7 +19,7 @@ export const serverVersion: Check = async ({ sql }) => {
 };
 
 /** The server takes writes. */
-export const writable: Check = async ({ sql }) => {
+export const writable: DatabaseCheck = async ({ sql }) => {
   const row = await firstRow(
     sql,
     `select pg_is_in_recovery()::text as replica, current_setting('default_transaction_read_only') as read_only`,
@@ -47,7 +36,7 @@ export const writable: Check = async ({ sql }) => {
 };
 
 /** What was committed stays, also after the power fails. */
-export const durability: Check = async ({ sql }) => {
+export const durability: DatabaseCheck = async ({ sql }) => {
   const settings = await firstRow(
     sql,
     `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as synchronous_commit,
@@ -62,22 +51,8 @@ export const durability: Check = async ({ sql }) => {
   return { check: 'durability', status: 'problem', found, next };
 };
 
-/** Clocks differ by so little that times people compare make sense. */
-const CLOCK_MS = 5_000;
-
-/** How far the clock here is from the server's. Only the server's decides what is due. */
-export const clock: Check = async ({ io, sql }) => {
-  const before = io.effects.now().wallMs;
-  const { ms = '0' } = await firstRow(sql, `select (extract(epoch from clock_timestamp()) * 1000)::bigint::text as ms`);
-  const skew = Number(ms) - (before + io.effects.now().wallMs) / 2;
-  const found = `this machine is ${Math.abs(skew) < 1_000 ? 'within a second of' : `${formatDuration(skew)} ${skew > 0 ? 'behind' : 'ahead of'}`} the database`;
-  if (Math.abs(skew) <= CLOCK_MS) return { check: 'clock', status: 'ok', found };
-  const next = 'set the clock by NTP: leases and retries go by the database, but deliverAt and --since are made here';
-  return { check: 'clock', status: 'warning', found, next };
-};
-
 /** Connections are left for workers. */
-export const connections: Check = async ({ sql }) => {
+export const connections: DatabaseCheck = async ({ sql }) => {
   const row = await firstRow(
     sql,
     `select (select count(*) from pg_stat_activity where backend_type = 'client backend')::text as used,
@@ -95,7 +70,7 @@ interface StuckSession {
 }
 
 /** Nobody holds a transaction open and does nothing: that keeps vacuum from its work and locks from others. */
-export const idleInTransaction: Check = async ({ sql, stuckMs }) => {
+export const idleInTransaction: DatabaseCheck = async ({ sql, stuckMs }) => {
   const check = 'idle in transaction';
   const rows = await sql.query(
     `select pid::text as pid, coalesce(nullif(application_name, ''), usename, '?') as name,
@@ -116,7 +91,7 @@ export const idleInTransaction: Check = async ({ sql, stuckMs }) => {
     name: String(row['name']),
     ms: Number(row['ms']),
   }));
-  const findings = sessions.map(({ pid, name, ms }): Finding => ({
+  const findings = sessions.map(({ pid, name, ms }): CheckFinding => ({
     check,
     status: 'problem',
     found: `session ${pid} (${name}) has idled in a transaction for ${formatDuration(ms)}`,

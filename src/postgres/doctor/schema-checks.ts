@@ -1,34 +1,31 @@
-import { MIGRATIONS } from '../../postgres/migrations.ts';
-import { DEFAULT_SCHEMA } from '../../postgres/schema-name.ts';
-import { type Check, type Examination, type Finding, firstRow } from './finding.ts';
+import { MIGRATIONS } from '../migrations.ts';
+import { DEFAULT_SCHEMA } from '../schema-name.ts';
+import { type CheckFinding, type DatabaseCheck, type Examination, firstRow } from './finding.ts';
 
 /** Whether our tables are there, whatever this user may do with them. */
-export async function hasSchema({ sql, database }: Pick<Examination, 'sql' | 'database'>): Promise<boolean> {
+export async function hasSchema({ sql, schema: name }: Pick<Examination, 'sql' | 'schema'>): Promise<boolean> {
   const { there } = await firstRow(
     sql,
     `select exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where n.nspname = $1::text and c.relname = 'migration')::text as there`,
-    [database.schema],
+    [name],
   );
   return there === 'true';
 }
 
 /** The schema fits this release. */
-export const schema: Check = async (examination) => {
-  const { database, sql } = examination;
+export const schemaVersion: DatabaseCheck = async (examination) => {
+  const { schema: name, sql } = examination;
   const check = 'schema version';
   const newest = MIGRATIONS.at(-1)?.version ?? 0;
-  const option = database.schema === DEFAULT_SCHEMA ? '' : ` --schema ${database.schema}`;
+  const option = name === DEFAULT_SCHEMA ? '' : ` --schema ${name}`;
   const next = `run holdfast migrate${option}`;
   if (!(await hasSchema(examination))) {
-    return { check, status: 'problem', found: `no schema "${database.schema}", or none of ours`, next };
+    return { check, status: 'problem', found: `no schema "${name}", or none of ours`, next };
   }
-  const row = await firstRow(
-    sql,
-    `select coalesce(max(version), 0)::text as version from "${database.schema}".migration`,
-  );
+  const row = await firstRow(sql, `select coalesce(max(version), 0)::text as version from "${name}".migration`);
   const version = Number(row['version']);
-  const found = `"${database.schema}" is at version ${version}`;
+  const found = `"${name}" is at version ${version}`;
   if (version === newest) return { check, status: 'ok', found: `${found}, the newest` };
   if (version < newest) return { check, status: 'problem', found: `${found}, this release needs ${newest}`, next };
   return {
@@ -40,21 +37,21 @@ export const schema: Check = async (examination) => {
 };
 
 /** No policy hides our rows from this user. */
-export const rowSecurity: Check = async ({ database, sql }) => {
+export const rowSecurity: DatabaseCheck = async ({ schema: name, sql }) => {
   const rows = await sql.query(
     `select c.relname::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where n.nspname = $1::text and c.relkind in ('r', 'p') and row_security_active(c.oid) order by 1`,
-    [database.schema],
+    [name],
   );
   const check = 'row security';
   if (rows.length === 0) return { check, status: 'ok', found: 'hides nothing from this user' };
   const names = rows.map((row) => String(row['name']));
-  const next = `alter table ${database.schema}.${names[0] ?? ''} disable row level security, or use a role with bypassrls`;
+  const next = `alter table ${name}.${names[0] ?? ''} disable row level security, or use a role with bypassrls`;
   return { check, status: 'problem', found: `may hide rows of ${names.join(', ')}: messages would look lost`, next };
 };
 
 /** What a worker and an operator must be allowed: the history's slots are emptied by truncate. */
-export const privileges: Check = async ({ database, sql }) => {
+export const privileges: DatabaseCheck = async ({ schema: name, sql }) => {
   const rows = await sql.query(
     `select c.relname::text as name, case when c.relkind = 'S' then 'sequence' else 'table' end as kind, p.need
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -70,20 +67,20 @@ export const privileges: Check = async ({ database, sql }) => {
       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
       where n.nspname = $1::text and p.prorettype <> 'trigger'::regtype and not has_function_privilege(p.oid, 'execute')
       order by 2 desc, 1, 3`,
-    [database.schema],
+    [name],
   );
   const usage = await firstRow(
     sql,
     `select current_user::text as role, has_schema_privilege($1::text, 'usage')::text as usage`,
-    [database.schema],
+    [name],
   );
   const check = 'privileges';
   const role = usage['role'] ?? '';
   const missing = missingRights(rows);
-  const inSchema = `in schema ${database.schema} to ${role}`;
+  const inSchema = `in schema ${name} to ${role}`;
   const tableRights = rightsOf(rows.filter((row) => row['kind'] === 'table'));
   const grants = [
-    ...(usage['usage'] === 'true' ? [] : [`grant usage on schema ${database.schema} to ${role}`]),
+    ...(usage['usage'] === 'true' ? [] : [`grant usage on schema ${name} to ${role}`]),
     ...(tableRights === '' ? [] : [`grant ${tableRights} on all tables ${inSchema}`]),
     ...(rows.some((row) => row['kind'] === 'sequence') ? [`grant usage on all sequences ${inSchema}`] : []),
     ...(rows.some((row) => row['kind'] === 'function') ? [`grant execute on all functions ${inSchema}`] : []),
@@ -110,26 +107,26 @@ function rightsOf(rows: readonly Record<string, unknown>[]): string {
   return [...new Set(rows.map((row) => String(row['need'])))].join(', ');
 }
 
-function problem(check: string, found: string, next: string): Finding {
+function problem(check: string, found: string, next: string): CheckFinding {
   return { check, status: 'problem', found, next };
 }
 
 /** The table of open deliveries is vacuumed: every delivery leaves a dead row behind. */
-export const autovacuum: Check = async ({ database, sql }) => {
+export const autovacuum: DatabaseCheck = async ({ schema: name, sql }) => {
   const row = await firstRow(
     sql,
     `select current_setting('autovacuum') as autovacuum, current_setting('track_counts') as track_counts,
         coalesce((select 'off' from unnest(c.reloptions) as o where o ~ '^autovacuum_enabled=(false|off|0)$'), 'on') as own,
         pg_stat_get_dead_tuples(c.oid)::text as dead, pg_stat_get_live_tuples(c.oid)::text as live
       from pg_class c where c.oid = to_regclass($1::text)`,
-    [`${database.schema}.delivery`],
+    [`${name}.delivery`],
   );
   const check = 'autovacuum';
   const found = `delivery has about ${row['live'] ?? '?'} live and ${row['dead'] ?? '?'} dead rows`;
   const off = [
     ...(row['autovacuum'] === 'on' ? [] : ['set autovacuum = on']),
     ...(row['track_counts'] === 'on' ? [] : ['set track_counts = on']),
-    ...(row['own'] === 'on' ? [] : [`alter table ${database.schema}.delivery reset (autovacuum_enabled)`]),
+    ...(row['own'] === 'on' ? [] : [`alter table ${name}.delivery reset (autovacuum_enabled)`]),
   ];
   if (off.length === 0) return { check, status: 'ok', found: `on; ${found}` };
   return problem(check, `off for delivery; ${found}`, `${off.join('; ')}: without it reading slows down day by day`);

@@ -1,0 +1,40 @@
+import { messageListFunction } from '../operator/message-list-function.ts';
+import { messageTabsFunction } from '../operator/message-tabs.ts';
+import { HISTORY_SLOTS } from './messages.ts';
+
+/**
+ * What lists of messages stand on. The indexes hold only what has failed, or was given up: no other message pays for them but by the
+ * look at the condition.
+ */
+export function messageReads(schema: string): readonly string[] {
+  return [
+    `create index delivery_dead on ${schema}.delivery (id) where state = 2`,
+    ...slots().map(
+      (slot) => `create index delivered_${slot}_given_up on ${schema}.delivered_${slot} (id) where outcome > 0`,
+    ),
+    messageListFunction(schema),
+    messageTabsFunction(schema),
+    historySearch(schema),
+  ];
+}
+
+function slots(): readonly number[] {
+  return Array.from({ length: HISTORY_SLOTS }, (_, slot) => slot);
+}
+
+/**
+ * Indexes the history by key and payload, or takes that back; by the owner of the tables. Not by default: it makes a finished
+ * delivery cost about half as much again (docs/decisions/0019).
+ */
+function historySearch(schema: string): string {
+  const each = (statement: (slot: number) => string): string => slots().map(statement).join('; ');
+  return `create function ${schema}.history_search(is_on boolean) returns void language plpgsql as $body$
+    begin
+      if is_on then
+        ${each((slot) => `create index if not exists delivered_${slot}_key on ${schema}.delivered_${slot} (key) where key is not null`)};
+        ${each((slot) => `create index if not exists delivered_${slot}_payload on ${schema}.delivered_${slot} using gin (payload jsonb_path_ops) with (fastupdate = off)`)};
+      else
+        ${each((slot) => `drop index if exists ${schema}.delivered_${slot}_key, ${schema}.delivered_${slot}_payload`)};
+      end if;
+    end $body$`;
+}
