@@ -17,6 +17,7 @@ import { outboxCancel } from './commands/outbox-cancel.ts';
 import { outboxStats } from './commands/outbox-stats.ts';
 import { pause, resume } from './commands/pause.ts';
 import { relay } from './commands/relay.ts';
+import { serve } from './commands/serve.ts';
 import { runShow } from './commands/run-show.ts';
 import { trace } from './commands/trace.ts';
 import { why } from './commands/why.ts';
@@ -43,6 +44,7 @@ export const COMMANDS: readonly Command[] = [
   resume,
   audit,
   relay,
+  serve,
   drill,
   doctor,
 ];

@@ -22,6 +22,7 @@ export interface ErrorDetails {
   EMBEDDED_OTHER_VERSION: { dataDir: string; madeBy: number; found: readonly number[] };
   EMBEDDED_START_FAILED: { step: string; problem: string };
   EVENT_LINE_INVALID: { line: number };
+  FIELD_REDACTED: { field: string };
   HANDLERS_MISSING: { service: string };
   HANDLER_TYPE_UNKNOWN: { handler: string; type: string };
   HTTP_BODY_INVALID: {
@@ -94,6 +95,9 @@ export interface ErrorDetails {
   PROCESS_KILLED: { id: string; handler: string; starts: number };
   REDIS_NOT_CONNECTED: Record<string, never>;
   RELAY_STOPPED: { id: string; handler: string };
+  REMOTE_AWAY: { url: string; problem: string };
+  REMOTE_REFUSED: { url: string; status: number; code: string; problem: string };
+  REMOTE_UNFIT: { url: string; problem: string };
   RETRY_STOPPED: {
     operation: string;
     reason: string;
@@ -189,6 +193,8 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `the embedded PostgreSQL did not start: ${d.step} said: ${d.problem}; more may be in server.log of the data directory`,
   EVENT_LINE_INVALID: (d) =>
     `line ${d.line} of the event stream is not JSON; it was cut off on the way, or the answer is not a stream of event lines`,
+  FIELD_REDACTED: (d) =>
+    `${d.field} reads what is hidden from you, and what it finds would tell; leave it out, or ask somebody who may see it`,
   HANDLERS_MISSING: (d) =>
     `"${d.service}" has no handler to run; register one with hf.on() or hf.project() before hf.start()`,
   HANDLER_TYPE_UNKNOWN: (d) =>
@@ -285,6 +291,11 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     'the client has lost its connection to Redis; it connects again by itself, so try again in a moment',
   RELAY_STOPPED: (d) =>
     `the relay stopped while "${d.handler}" handled message ${d.id}; no attempt is counted and another process handles it`,
+  REMOTE_AWAY: (d) =>
+    `the operator server at ${d.url} cannot be reached (${d.problem}); see that holdfast serve runs there and can be reached from here`,
+  REMOTE_REFUSED: (d) => `the operator server at ${d.url} refused (${d.status} ${d.code}): ${d.problem}`,
+  REMOTE_UNFIT: (d) =>
+    `${d.url} does not answer as an operator server of this release: ${d.problem}; see the address, with its base path, and the versions on both sides`,
   RETRY_STOPPED: (d) =>
     d.attempts === 0
       ? `"${d.operation}" was not started (${d.reason}): its time had passed before the first attempt`

@@ -1,0 +1,112 @@
+import { operatorServer, type OperatorServer } from '../../server/operator-server.ts';
+import { isLocalHost } from '../../server/peer.ts';
+import type { Token } from '../../server/sessions.ts';
+import { EXIT, usageError } from '../cli-error.ts';
+import type { Command, Invocation, OptionSpec } from '../command.ts';
+import { driveBulks } from '../drive-bulks.ts';
+import { type Listening, listen } from '../listen.ts';
+import { openOperator } from '../open-operator.ts';
+import { serverTokens } from '../server-tokens.ts';
+import { stopSignals } from '../stop-signals.ts';
+import type { Operator } from '../../operator/operator.ts';
+
+/** Options of whatever serves the console. */
+export const SERVER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  port: { value: '<n>', summary: 'where to listen; 0 is any that is free', default: '4747' },
+  host: { value: '<address>', summary: 'on which address', default: '127.0.0.1' },
+  token: {
+    value: '<role:actor=secret>',
+    summary: 'lets somebody in as viewer, operator or admin',
+    multiple: true,
+    default: 'HOLDFAST_TOKENS',
+  },
+  'base-path': { value: '<path>', summary: 'below which path', default: '/' },
+  redact: { value: '<path>', summary: 'hide this place of payloads from all but admins', multiple: true },
+  'read-only': { summary: 'nobody can change anything' },
+};
+
+const DEFAULT_PORT = 4747;
+
+/** `holdfast serve`: the console and the API. */
+export const serve: Command = {
+  name: 'serve',
+  summary: 'Serve the console and the HTTP API.',
+  options: SERVER_OPTIONS,
+  details: [
+    'Without a token only this machine is answered, as admin, and only on a loopback address. SIGTERM or Ctrl-C answers',
+    'what was asked and ends; a second one ends at once. It also carries on bulk operations.',
+  ],
+  examples: [
+    'holdfast serve',
+    `HOLDFAST_TOKENS='admin:ann=<secret>,viewer:wall=<secret>' holdfast serve --host 0.0.0.0 --base-path /ops`,
+  ],
+  run: async (invocation) => {
+    const tokens = tokensOf(invocation);
+    const operator = await openOperator(invocation);
+    // Whatever is wrong with the database is told at once, not to the first who looks.
+    await operator.handlers();
+    await serveUntilStopped(invocation, operator, tokens);
+    return EXIT.ok;
+  },
+};
+
+/** The tokens that were given; refused where they are needed and none was. */
+export function tokensOf({ options, io }: Invocation): readonly Token[] {
+  const tokens = serverTokens(options, io);
+  const host = options.text('host') ?? '127.0.0.1';
+  if (tokens.length === 0 && !isLocalHost(host.includes(':') ? `[${host}]` : host)) {
+    throw usageError(
+      `${host} can be reached by others and no token is set; write --token admin:<name>=<secret>, or listen on 127.0.0.1`,
+    );
+  }
+  return tokens;
+}
+
+/** Serves until a signal comes, then answers what was asked and ends. */
+export async function serveUntilStopped(
+  invocation: Invocation,
+  operator: Operator,
+  tokens: readonly Token[],
+): Promise<void> {
+  const { io, output } = invocation;
+  const server = serverOf(invocation, operator, tokens);
+  const listening = await listen(server, invocation.options.text('host') ?? '127.0.0.1', portOf(invocation));
+  const stop = stopSignals(io, (name) => say(invocation, 'stopping', `${name}: stopping; once more ends at once`));
+  const url = urlOf(invocation, listening);
+  output.record({ event: 'serving', url }, () => output.line(`Serving ${url}`));
+  const bulks = driveBulks(operator, io.effects, stop.signal);
+  try {
+    await stop.heard;
+    await Promise.all([listening.close(), bulks]);
+  } finally {
+    stop.forget();
+  }
+}
+
+function say({ output }: Invocation, event: string, text: string): void {
+  output.record({ event }, () => output.line(text));
+}
+
+function portOf({ options }: Invocation): number {
+  const port = options.count('port', 0) ?? DEFAULT_PORT;
+  if (port > 65_535) throw usageError(`--port is ${port}; write a number from 0 to 65535`);
+  return port;
+}
+
+function serverOf({ options, io }: Invocation, operator: Operator, tokens: readonly Token[]): OperatorServer {
+  const redact = options.list('redact');
+  return operatorServer({
+    operator,
+    tokens,
+    basePath: options.text('base-path'),
+    isReadOnly: options.flag('read-only'),
+    localActor: io.user,
+    ...(redact.length > 0 && { redact }),
+  });
+}
+
+function urlOf({ options }: Invocation, { host, port }: Listening): string {
+  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  const path = (options.text('base-path') ?? '').replace(/\/+$/, '');
+  return `http://${name}:${port}${path}/`;
+}

@@ -1,0 +1,171 @@
+import type { Effects } from '../kernel/effects.ts';
+import { isLocal } from './peer.ts';
+import type { Problem } from './problem.ts';
+import { RateLimit } from './rate-limit.ts';
+import type { OperatorServerOptions, RequestFacts } from './server-options.ts';
+import { hmac, isSame, newSecret, Sessions, type Token, type Who } from './sessions.ts';
+
+/** Somebody who was let in. */
+export interface Caller extends Who {
+  /** What a page must send with each write; absent for callers no page can act for. */
+  readonly csrf: string | undefined;
+}
+
+const COOKIE = 'holdfast_session';
+
+/** Knows who asks. */
+export class Gate {
+  readonly #options: OperatorServerOptions;
+  readonly #sessions: Sessions;
+  readonly #failures: RateLimit;
+  /** Signs the CSRF values of callers that have no session with us. */
+  readonly #secret: string;
+  readonly #hasAuth: boolean;
+
+  constructor(options: OperatorServerOptions, effects: Effects) {
+    const { tokens = [], auth, failedLoginsPerMinute = 20 } = options;
+    this.#options = options;
+    this.#sessions = new Sessions(effects, tokens);
+    this.#failures = new RateLimit(effects, failedLoginsPerMinute);
+    // The same in every process that has the tokens: a page may be served by one and write to another.
+    this.#secret = tokens.length > 0 ? tokens.map(({ token }) => token).join('\n') : newSecret();
+    this.#hasAuth = tokens.length > 0 || auth !== undefined;
+  }
+
+  /** Who asks, or why nobody is let in. */
+  async callerOf(request: Request, facts: RequestFacts): Promise<Caller | Problem> {
+    const bearer = bearerOf(request);
+    if (bearer !== undefined && this.#hasAuth) {
+      const limited = this.#limited(facts);
+      if (limited) return limited;
+      const holder = this.#sessions.holderOf(bearer);
+      if (holder) return { actor: holder.actor, role: holder.role, csrf: undefined };
+    }
+    const known = await this.#options.auth?.(request, facts);
+    // A page cannot make a browser send a bearer token; anything else that `auth` looks at it may.
+    if (known)
+      return { actor: known.actor, role: known.role, csrf: bearer === undefined ? this.#csrf(known.actor) : undefined };
+    if (bearer !== undefined && this.#hasAuth) return this.#failed(facts);
+    const session = sessionOf(request);
+    const holder = session === undefined ? undefined : this.#sessions.find(session);
+    if (holder && session !== undefined) return { actor: holder.actor, role: holder.role, csrf: this.#csrf(session) };
+    if (this.#hasAuth) return UNKNOWN_CALLER;
+    return isLocal(request.headers, facts.peer)
+      ? { actor: this.#options.localActor ?? 'local', role: 'admin', csrf: this.#csrf('local') }
+      : ONLY_LOCAL;
+  }
+
+  /** True when a request may be answered at all without knowing who asks: pages and probes. */
+  mayLook(request: Request, facts: RequestFacts): boolean {
+    return this.#hasAuth || isLocal(request.headers, facts.peer);
+  }
+
+  /** Begins a session with a token; the cookie, or why not. */
+  begin(token: string, facts: RequestFacts): { readonly holder: Token; readonly session: string } | Problem {
+    const limited = this.#limited(facts);
+    if (limited) return limited;
+    const holder = this.#sessions.holderOf(token);
+    return holder ? { holder, session: this.#sessions.begin(holder) } : this.#failed(facts);
+  }
+
+  csrfOf(session: string): string {
+    return this.#csrf(session);
+  }
+
+  end(request: Request): void {
+    const session = sessionOf(request);
+    if (session !== undefined) this.#sessions.end(session);
+  }
+
+  #limited({ peer = 'unknown' }: RequestFacts): Problem | undefined {
+    const seconds = this.#failures.waitSeconds(peer);
+    return seconds === 0 ? undefined : tooMany(seconds, 'Too many logins have failed from this address.');
+  }
+
+  #failed({ peer = 'unknown' }: RequestFacts): Problem {
+    this.#failures.take(peer);
+    this.#options.logger?.warn({ peer }, 'operator server: a login failed');
+    return { ...UNKNOWN_CALLER, code: 'WRONG_TOKEN', title: 'That token is not known', detail: 'The token fits none.' };
+  }
+
+  #csrf(of: string): string {
+    return hmac(this.#secret, `holdfast csrf ${of}`);
+  }
+}
+
+/** Why a page may not write for this caller; nothing if it may. */
+export function forgedWrite(request: Request, { csrf }: Caller, origins: readonly string[]): Problem | undefined {
+  if (csrf === undefined) return undefined;
+  const { headers } = request;
+  const origin = headers.get('origin');
+  const isOwn = origin === null || origins.includes(origin) || hostOf(origin) === headers.get('host');
+  const site = headers.get('sec-fetch-site');
+  const isSameSite =
+    site === null || site === 'same-origin' || site === 'none' || (origin !== null && origins.includes(origin));
+  if (!isOwn || !isSameSite) return FOREIGN_PAGE;
+  return isSame(headers.get('x-holdfast-csrf') ?? '', csrf) ? undefined : NO_CSRF;
+}
+
+/** The cookie of a session, or one that takes it away. */
+export function sessionCookie(request: Request, basePath: string, session: string, seconds: number): string {
+  const isSecure = request.url.startsWith('https:') || request.headers.get('x-forwarded-proto') === 'https';
+  const path = basePath === '' ? '/' : basePath;
+  return `${COOKIE}=${session}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
+}
+
+export function tooMany(seconds: number, detail: string): Problem {
+  return {
+    status: 429,
+    code: 'RATE_LIMITED',
+    title: 'Too many requests',
+    detail,
+    next: `Wait ${seconds} s, then try again.`,
+    headers: { 'retry-after': String(seconds) },
+  };
+}
+
+function bearerOf(request: Request): string | undefined {
+  return /^bearer\s+(\S+)\s*$/i.exec(request.headers.get('authorization') ?? '')?.[1];
+}
+
+function sessionOf(request: Request): string | undefined {
+  const pairs = (request.headers.get('cookie') ?? '').split(/;\s*/);
+  return pairs.find((pair) => pair.startsWith(`${COOKIE}=`))?.slice(COOKIE.length + 1);
+}
+
+function hostOf(origin: string): string | undefined {
+  return URL.canParse(origin) ? new URL(origin).host : undefined;
+}
+
+const UNKNOWN_CALLER: Problem = {
+  status: 401,
+  code: 'UNAUTHENTICATED',
+  title: 'Who are you?',
+  detail: 'This server answers only those it knows.',
+  next: 'Log in, or send a token: authorization: Bearer <token>.',
+  headers: { 'www-authenticate': 'Bearer realm="holdfast"' },
+};
+
+const ONLY_LOCAL: Problem = {
+  status: 403,
+  code: 'LOCAL_ONLY',
+  title: 'Only this machine is answered',
+  detail: 'No tokens and no auth are set, so only requests from this machine to localhost are answered.',
+  next: 'Set tokens (holdfast serve --token admin:ann=…) or auth, or ask http://localhost. Where the server is called as a function, pass { peer }.',
+};
+
+const FOREIGN_PAGE: Problem = {
+  status: 403,
+  code: 'FOREIGN_ORIGIN',
+  title: 'Another page may not write here',
+  detail: 'The request came from a page of another origin.',
+  next: "Write from the server's own pages, or list the origin in `origins`.",
+};
+
+const NO_CSRF: Problem = {
+  status: 403,
+  code: 'CSRF_MISSING',
+  title: 'The CSRF value is missing or old',
+  detail: 'Writes with a cookie, or without any login, need the header x-holdfast-csrf.',
+  next: 'Read csrf of GET api/session and send it as x-holdfast-csrf.',
+};

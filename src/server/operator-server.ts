@@ -1,0 +1,252 @@
+/// <reference types="node" />
+import type { ServerResponse } from 'node:http';
+import type { Effects } from '../kernel/effects.ts';
+import type { Operator } from '../operator/operator.ts';
+import { systemEffects } from '../system/effects.ts';
+import { answerRoute, noRoute, type RouteSetting, wrongMethod } from './answer-route.ts';
+import { type Caller, forgedWrite, Gate, sessionCookie } from './authenticate.ts';
+import { EventHub } from './event-hub.ts';
+import { answerNode, type NodeRequest } from './node-listener.ts';
+import { openApi } from './openapi.ts';
+import { packageVersion } from './package-version.ts';
+import { type Problem, problemResponse, thrownProblem, wrongFields } from './problem.ts';
+import { RateLimit } from './rate-limit.ts';
+import { readJson } from './read-body.ts';
+import { ReadinessCheck } from './readiness.ts';
+import { redactedOperator } from './redacted-operator.ts';
+import { RedactionRules } from './redaction.ts';
+import type { Role } from './route.ts';
+import { withSecurity } from './security-headers.ts';
+import { checkServerOptions, type OperatorServerOptions, type RequestFacts } from './server-options.ts';
+import { SESSION_SECONDS } from './sessions.ts';
+import { StaticFiles } from './static-files.ts';
+
+/** The operator's functions over HTTP. */
+export interface OperatorServer {
+  /** Answers a request below the base path. Never rejects. */
+  readonly fetch: (request: Request, facts?: RequestFacts) => Promise<Response>;
+  /** The same for Node's `http`, Express and whatever has Node's request and response. */
+  readonly listener: (request: NodeRequest, response: ServerResponse) => void;
+  /** Ends live connections and answers nothing new; resolves when all that was asked is answered. May be called again. */
+  close(): Promise<void>;
+}
+
+interface Place extends RequestFacts {
+  readonly mountedAt?: string | undefined;
+}
+
+/** The operator's functions over HTTP, with the console: mount it anywhere. It listens to nothing by itself. */
+export function operatorServer(options: OperatorServerOptions): OperatorServer {
+  checkServerOptions(options);
+  const server = new Server(options);
+  return {
+    fetch: (request, facts = {}) => server.answer(request, { peer: facts.peer }),
+    listener: (request, response) => void answerNode(request, response, (one, place) => server.answer(one, place)),
+    close: () => server.close(),
+  };
+}
+
+class Server {
+  readonly #options: OperatorServerOptions;
+  readonly #effects: Effects;
+  readonly #gate: Gate;
+  readonly #hub: EventHub;
+  readonly #readiness: ReadinessCheck;
+  readonly #files: StaticFiles | undefined;
+  readonly #setting: RouteSetting;
+  readonly #version: string;
+  readonly #running = new Set<Promise<unknown>>();
+  #isClosed = false;
+
+  constructor(options: OperatorServerOptions) {
+    const { operator, effects = systemEffects, consoleFiles = new URL('../console/', import.meta.url) } = options;
+    this.#options = options;
+    this.#effects = effects;
+    this.#gate = new Gate(options, effects);
+    this.#hub = new EventHub(operator, effects, { pollMs: options.pollMs ?? 2_000, most: options.maxStreams ?? 100 });
+    this.#readiness = new ReadinessCheck(operator, effects, options.isReady);
+    this.#files = consoleFiles === false ? undefined : new StaticFiles(consoleFiles);
+    this.#version = options.version ?? packageVersion();
+    const rules = new RedactionRules(options.redact);
+    const redacted = redactedOperator(operator, rules);
+    this.#setting = {
+      options,
+      operatorFor: (role: Role): Operator => (rules.seesAll(role) ? operator : redacted),
+      writes: new RateLimit(effects, options.writesPerMinute ?? 600),
+    };
+  }
+
+  async answer(request: Request, place: Place): Promise<Response> {
+    if (this.#isClosed) return withSecurity(problemResponse(CLOSED));
+    const answer = this.#within(this.#dispatch(request, place));
+    this.#running.add(answer);
+    try {
+      return withSecurity(await answer);
+    } finally {
+      this.#running.delete(answer);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#hub.close();
+    await Promise.allSettled(this.#running);
+  }
+
+  /** What takes too long, or fails, is answered too. */
+  async #within(answer: Promise<Response>): Promise<Response> {
+    const { requestTimeoutMs = 30_000, logger } = this.#options;
+    let timer: unknown;
+    const late = new Promise<Response>((resolve) => {
+      timer = this.#effects.setTimer(() => resolve(problemResponse(tooLate(requestTimeoutMs))), requestTimeoutMs);
+    });
+    try {
+      return await Promise.race([answer, late]);
+    } catch (error) {
+      const problem = thrownProblem(error);
+      if (problem.status >= 500) logger?.error({ code: problem.code, err: error }, 'operator server: a request failed');
+      return problemResponse(problem);
+    } finally {
+      this.#effects.clearTimer(timer);
+    }
+  }
+
+  async #dispatch(request: Request, place: Place): Promise<Response> {
+    const basePath = (this.#options.basePath ?? place.mountedAt ?? '').replace(/\/+$/, '');
+    const path = below(basePath, new URL(request.url).pathname);
+    if (path === undefined) return problemResponse(noRoute(new URL(request.url).pathname.slice(1)));
+    if (path === 'healthz') return Response.json({ status: 'alive' });
+    if (path === 'readyz') return this.#ready();
+    if (path === 'api/session') return this.#session(request, place, basePath);
+    if (path === 'metrics' || path === 'mcp' || path === 'api' || path.startsWith('api/')) {
+      const caller = await this.#gate.callerOf(request, place);
+      return 'status' in caller ? problemResponse(caller) : this.#known(request, path, caller, basePath);
+    }
+    return this.#file(request, place, path, basePath);
+  }
+
+  async #known(request: Request, path: string, caller: Caller, basePath: string): Promise<Response> {
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    switch (path) {
+      case 'api/openapi.json':
+        return isRead ? Response.json(openApi(this.#version, basePath)) : problemResponse(wrongMethod(['GET']));
+      case 'api/events':
+        if (!isRead) return problemResponse(wrongMethod(['GET']));
+        return this.#hub.open() ?? problemResponse(TOO_MANY_STREAMS);
+      case 'metrics':
+        return isRead ? this.#metrics() : problemResponse(wrongMethod(['GET']));
+      case 'mcp':
+        return this.#mcp(request, caller);
+      default:
+        return answerRoute(this.#setting, request, path, caller);
+    }
+  }
+
+  async #mcp(request: Request, caller: Caller): Promise<Response> {
+    const { mcp, isReadOnly, origins = [] } = this.#options;
+    if (mcp === undefined) return problemResponse(noRoute('mcp'));
+    const forged = request.method === 'GET' ? undefined : forgedWrite(request, caller, origins);
+    if (forged) return problemResponse(forged);
+    const role = isReadOnly === true ? 'viewer' : caller.role;
+    return mcp(request, { actor: caller.actor, role }, this.#setting.operatorFor(role));
+  }
+
+  async #session(request: Request, place: Place, basePath: string): Promise<Response> {
+    switch (request.method) {
+      case 'GET':
+      case 'HEAD': {
+        const caller = await this.#gate.callerOf(request, place);
+        return 'status' in caller ? problemResponse(caller) : this.#sessionOf(caller);
+      }
+      case 'POST':
+        return this.#login(request, place, basePath);
+      case 'DELETE': {
+        const caller = await this.#gate.callerOf(request, place);
+        if ('status' in caller) return problemResponse(caller);
+        const forged = forgedWrite(request, caller, this.#options.origins ?? []);
+        if (forged) return problemResponse(forged);
+        this.#gate.end(request);
+        return Response.json({ kind: 'ended' }, { headers: { 'set-cookie': sessionCookie(request, basePath, '', 0) } });
+      }
+      default:
+        return problemResponse(wrongMethod(['GET', 'POST', 'DELETE']));
+    }
+  }
+
+  async #login(request: Request, place: Place, basePath: string): Promise<Response> {
+    if (!this.#gate.mayLook(request, place)) return problemResponse(await this.#refusal(request, place));
+    const read = await readJson(request, 10_000);
+    if ('status' in read) return problemResponse(read);
+    const { token } = read.body;
+    if (typeof token !== 'string') {
+      const problem = { option: 'token', found: 'missing', write: 'write { "token": "…" }' };
+      return problemResponse(wrongFields('login', [problem]));
+    }
+    const begun = this.#gate.begin(token, place);
+    if ('status' in begun) return problemResponse(begun);
+    const { holder, session } = begun;
+    const cookie = sessionCookie(request, basePath, session, SESSION_SECONDS);
+    return this.#sessionOf({ ...holder, csrf: this.#gate.csrfOf(session) }, { 'set-cookie': cookie });
+  }
+
+  #sessionOf({ actor, role, csrf }: Caller, headers: Record<string, string> = {}): Response {
+    const isReadOnly = this.#options.isReadOnly ?? false;
+    return Response.json({ actor, role, csrf, version: this.#version, isReadOnly }, { headers });
+  }
+
+  async #refusal(request: Request, place: Place): Promise<Problem> {
+    const caller = await this.#gate.callerOf(request, place);
+    return 'status' in caller ? caller : noRoute('');
+  }
+
+  async #ready(): Promise<Response> {
+    const { reasons } = await this.#readiness.read();
+    if (reasons.length === 0) return Response.json({ status: 'ready' });
+    return Response.json({ status: 'not-ready', reasons }, { status: 503 });
+  }
+
+  async #metrics(): Promise<Response> {
+    const pages = (this.#options.metrics ?? []).map(({ text }) => text());
+    return new Response(pages.join(''), { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
+  }
+
+  async #file(request: Request, place: Place, path: string, basePath: string): Promise<Response> {
+    if (!this.#gate.mayLook(request, place)) return problemResponse(await this.#refusal(request, place));
+    if (request.method !== 'GET' && request.method !== 'HEAD') return problemResponse(wrongMethod(['GET']));
+    return (await this.#files?.find(path, basePath)) ?? problemResponse(noRoute(path));
+  }
+}
+
+/** The path below where the server is mounted, without a slash in front; nothing where it is elsewhere. */
+function below(basePath: string, path: string): string | undefined {
+  if (path === basePath) return '';
+  return path.startsWith(`${basePath}/`) ? path.slice(basePath.length + 1) : undefined;
+}
+
+function tooLate(ms: number): Problem {
+  return {
+    status: 504,
+    code: 'TIMEOUT',
+    title: 'That took too long',
+    detail: `There was no answer within ${ms} ms. A change may have been made all the same.`,
+    next: 'Look whether it was made before you try again.',
+  };
+}
+
+const CLOSED: Problem = {
+  status: 503,
+  code: 'SERVER_CLOSED',
+  title: 'The server is stopping',
+  detail: 'It answers nothing new.',
+  next: 'Try again in a moment.',
+  headers: { 'retry-after': '5', connection: 'close' },
+};
+
+const TOO_MANY_STREAMS: Problem = {
+  status: 503,
+  code: 'TOO_MANY_STREAMS',
+  title: 'Too many live connections',
+  detail: 'As many are open as there may be (maxStreams).',
+  next: 'Close some, or ask now and then instead.',
+  headers: { 'retry-after': '30' },
+};
