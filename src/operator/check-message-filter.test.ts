@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 import { checkMessageFilter, payloadDocument } from './check-message-filter.ts';
 
 test('values of a payload become the one document that all payloads contain which fit [X.18]', () => {
-  const at = (path: string, value: string | number | boolean | null): Parameters<typeof payloadDocument>[0][number] => ({
+  const at = (
+    path: string,
+    value: string | number | boolean | null,
+  ): Parameters<typeof payloadDocument>[0][number] => ({
     path: path.split('.'),
     value,
   });

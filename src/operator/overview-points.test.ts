@@ -24,7 +24,11 @@ test('a range has all its steps, without gaps, the oldest first, the present one
 
 test('what was sent between two looks is spread over the time between them, and adds up [X.18]', () => {
   const start = rangeStartMs('hour', NOON);
-  const samples = [sample(start - MINUTE, 1_000), sample(start + 3 * MINUTE, 1_400), sample(start + 50 * MINUTE, 1_403)];
+  const samples = [
+    sample(start - MINUTE, 1_000),
+    sample(start + 3 * MINUTE, 1_400),
+    sample(start + 50 * MINUTE, 1_403),
+  ];
   const points = overviewPoints('hour', { ms: NOON, sent: 1_410 }, [], samples);
   expect(points.slice(0, 3).map(({ sent }) => sent)).toEqual([100, 100, 100]);
   expect(points.reduce((sum, { sent }) => sum + sent, 0)).toBe(310);

@@ -37,7 +37,7 @@ const COLUMNS: readonly Column<Command>[] = [
   { head: 'Changed', isFigure: true, cell: ({ updatedAt }) => <Ago at={updatedAt} /> },
 ];
 
-const STATES = ['enqueued', 'leased', 'running', 'retry_wait', 'blocked', 'done', 'dlq', 'cancelled'];
+const STATES = ['idle', 'queued', 'running', 'retry_wait', 'blocked', 'dlq', 'replaying', 'done'];
 
 const SEND = `const commands = createCommands({ pool, service: 'growth' });
 await commands.send(tx, { name: 'enrich', target: 'run_456', module: 'fetch', payload });`;

@@ -46,6 +46,7 @@ const COLUMNS: readonly Column<HeldKey>[] = [
       </>
     ),
   },
+  { head: 'Held', isFigure: true, isExtra: true, cell: ({ holder }) => <Ago at={holder.since} /> },
   { head: 'Failed', isFigure: true, isExtra: true, cell: ({ failed }) => count(failed) },
   { head: 'Behind', isFigure: true, cell: ({ behind }) => count(behind) },
   { head: 'Do', cell: (row) => <KeyActions row={row} /> },

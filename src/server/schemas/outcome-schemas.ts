@@ -48,6 +48,7 @@ const WHY_REASON: Schema<WhyReason> = kinds<WhyReason>({
   behind: { messageId: text, state: oneOf('ready', 'waiting', 'failed'), key: text },
   'handler-paused': { since: time },
   'all-paused': {},
+  'breaker-open': { breaker: text, probeAt: optional(time) },
   'no-handler': { type: text },
   'no-worker': {},
   'generation-unserved': { generation: optional(integer) },

@@ -77,6 +77,8 @@ export const HELD_KEY: Schema<HeldKey> = object<HeldKey>({
     attempts: integer,
     dueAt: optional(time),
     error: optional(DELIVERY_ERROR),
+    since: optional(time),
+    createdAt: optional(time),
   }),
   behind: integer,
   failed: integer,
