@@ -2,12 +2,14 @@ import { cpus } from 'node:os';
 import { benchBrokers } from './brokers/bench-brokers.ts';
 import { benchEngine } from './engine/bench-engine.ts';
 import { benchIdempotency } from './idempotency/bench-idempotency.ts';
+import { benchOperate } from './operate/bench-operate.ts';
 import { happyPath, happyPathBounded, heapAfterAMillion, oneRetry } from './retry.ts';
 import type { Result } from './measure.ts';
 
 if (process.argv[2] === 'brokers') process.exit(await benchBrokers(process.argv.slice(3)));
 if (process.argv[2] === 'engine') process.exit(await benchEngine(process.argv.slice(3)));
 if (process.argv[2] === 'idempotency') process.exit(await benchIdempotency(process.argv.slice(3)));
+if (process.argv[2] === 'operate') process.exit(await benchOperate(process.argv.slice(3)));
 
 // Timing lives here and never in a test: ratios against peers measured in the same run, on whatever machine this is.
 console.log(`Node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model ?? 'unknown'}`);

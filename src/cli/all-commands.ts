@@ -1,5 +1,6 @@
 import type { Command } from './command.ts';
 import { audit } from './commands/audit.ts';
+import { dev } from './commands/dev.ts';
 import { doctor } from './commands/doctor.ts';
 import { dlqDiscard } from './commands/dlq-discard.ts';
 import { dlqEdit } from './commands/dlq-edit.ts';
@@ -45,6 +46,7 @@ export const COMMANDS: readonly Command[] = [
   audit,
   relay,
   serve,
+  dev,
   drill,
   doctor,
 ];

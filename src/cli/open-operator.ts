@@ -1,14 +1,46 @@
 import type { By, Operator } from '../operator/operator.ts';
 import { postgresOperator } from '../postgres/operator/postgres-operator.ts';
+import { remoteOperator } from '../server/remote-operator.ts';
+import { usageError } from './cli-error.ts';
 import type { Invocation } from './command.ts';
+import type { Database } from './database.ts';
+import type { Io } from './io.ts';
+import type { OptionValues } from './option-values.ts';
 
-/** The operator functions on the database that was named. */
-export async function openOperator({ database }: Pick<Invocation, 'database'>): Promise<Operator> {
-  const { driver, schema, target } = await database();
+/** The operator functions on the server or the database that was named. */
+export async function openOperator({
+  io,
+  options,
+  database,
+}: Pick<Invocation, 'database' | 'io' | 'options'>): Promise<Operator> {
+  const url = serverUrl(options, io);
+  if (url === undefined) return databaseOperator(await database());
+  if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')) {
+    throw usageError(
+      'the server is named by an address such as http://localhost:4747/; see --server and HOLDFAST_SERVER',
+    );
+  }
+  return remoteOperator({ url, token: io.env['HOLDFAST_TOKEN'] || undefined });
+}
+
+/** The same on a database that is open. */
+export function databaseOperator({ driver, schema, target }: Database): Operator {
   return postgresOperator({ pool: driver.pool, schema, answerTimeoutMs: target.statementMs });
+}
+
+/** The server that is meant, `--server` or HOLDFAST_SERVER; none where a database was named with `--url`. */
+export function serverUrl(options: OptionValues, { env }: Pick<Io, 'env'>): string | undefined {
+  const given = options.text('server');
+  if (options.text('url') === undefined) return given ?? (env['HOLDFAST_SERVER'] || undefined);
+  if (given !== undefined) throw usageError('--url names a database and --server a server; write one of them');
+  return undefined;
 }
 
 /** Who does it, for the audit. */
 export function byWhom({ io, options }: Pick<Invocation, 'io' | 'options'>): By {
-  return { actor: options.text('actor') ?? io.user, reason: options.text('reason') };
+  const actor = options.text('actor');
+  if (actor !== undefined && serverUrl(options, io) !== undefined) {
+    throw usageError('a server writes the name of the token into the audit; leave --actor out');
+  }
+  return { actor: actor ?? io.user, reason: options.text('reason') };
 }

@@ -12,6 +12,11 @@ export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     summary: 'the database',
     default: 'HOLDFAST_DATABASE_URL, DATABASE_URL, or the PG… variables',
   },
+  server: {
+    value: '<url>',
+    summary: 'a running holdfast serve instead of a database; HOLDFAST_TOKEN is its token',
+    default: 'HOLDFAST_SERVER',
+  },
   schema: { value: '<name>', summary: 'the schema our tables are in', default: 'HOLDFAST_SCHEMA, or holdfast' },
   json: { summary: 'JSON instead of text' },
   actor: { value: '<name>', summary: 'who does this, for the audit', default: 'user@host' },

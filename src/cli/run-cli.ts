@@ -1,5 +1,5 @@
 import { COMMANDS } from './all-commands.ts';
-import { CliError, EXIT } from './cli-error.ts';
+import { CliError, EXIT, usageError } from './cli-error.ts';
 import type { Command, Invocation } from './command.ts';
 import { type Database, openDatabase, schemaName } from './database.ts';
 import { type DatabaseTarget, databaseTarget, withoutSecrets } from './database-target.ts';
@@ -47,6 +47,9 @@ async function runCommand(command: Command, { args, options }: CommandLine, io: 
     options,
     output: new Output(io, isJson),
     database: async () => {
+      if (options.has('server') && !options.has('url')) {
+        throw usageError(`${command.name} works on a database; pass --url instead of --server`);
+      }
       target ??= databaseTarget(options.text('url'), io);
       return (database ??= openDatabase(target, schema, io.cwd));
     },

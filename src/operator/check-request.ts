@@ -1,5 +1,6 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import { isBadId, parseDeliveryId } from './delivery-id.ts';
+import { BULK_VERBS, type BulkRequest } from './bulk.ts';
 import { AUDIT_VERBS, DEAD_LETTER_STATUSES } from './operator-records.ts';
 import type { AuditFilter, By, DeadLetterFilter, Paging } from './operator.ts';
 import { MAX_TRACE_LIMIT, type TraceOptions } from './trace.ts';
@@ -32,7 +33,7 @@ export function checkChange(
   check.done();
 }
 
-const FILTER_TEXTS = ['service', 'handler', 'type', 'key', 'errorCode', 'search'] as const;
+const FILTER_TEXTS = ['service', 'handler', 'type', 'key', 'errorCode', 'group', 'search'] as const;
 const FILTER_TIMES = ['since', 'until'] as const;
 
 /** Refuses a filter that is not one, all wrong fields at once. Throws `INVALID_OPTIONS`. */
@@ -44,13 +45,69 @@ export function checkFilter(
 ): void {
   const check = new OptionCheck(`${verb}()`);
   if (!check.object('filter', filter, 'pass an object such as { service: "billing" }')) check.done();
-  check.known(filter, [...FILTER_TEXTS, ...FILTER_TIMES, ...extra]);
-  for (const name of FILTER_TEXTS) checkText(check, name, filter[name]);
-  for (const name of FILTER_TIMES) checkTime(check, name, filter[name]);
+  checkFields(check, filter, extra);
   if (filter.status !== undefined) check.word('status', filter.status, DEAD_LETTER_STATUSES);
   checkLimit(check, filter.limit, maxLimit);
   check.done();
 }
+
+function checkFields(check: OptionCheck, filter: DeadLetterFilter, extra: readonly string[], prefix = ''): void {
+  check.known(filter, [...FILTER_TEXTS, ...FILTER_TIMES, 'payload', ...extra], prefix);
+  for (const name of FILTER_TEXTS) checkText(check, `${prefix}${name}`, filter[name]);
+  for (const name of FILTER_TIMES) checkTime(check, `${prefix}${name}`, filter[name]);
+  checkPayloadMatches(check, `${prefix}payload`, filter.payload);
+}
+
+const MOST_MATCHES = 20;
+const DEEPEST_PATH = 50;
+
+/** Refuses what is no list of values in a payload. */
+export function checkPayloadMatches(check: OptionCheck, name: string, matches: unknown): void {
+  if (matches === undefined) return;
+  const fits = Array.isArray(matches) && matches.length <= MOST_MATCHES && matches.every(isPayloadMatch);
+  if (!fits) check.refuse(name, matches, `pass up to ${MOST_MATCHES} of { path: ['customer', 'id'], value: 42 }`);
+}
+
+function isPayloadMatch(match: unknown): boolean {
+  if (typeof match !== 'object' || match === null) return false;
+  const { path, value } = match as { readonly path?: unknown; readonly value?: unknown };
+  const isPath = Array.isArray(path) && path.length > 0 && path.length <= DEEPEST_PATH && path.every(isName);
+  if (typeof value === 'string') return isPath && isName(value);
+  return isPath && (value === null || typeof value === 'boolean' || Number.isFinite(value));
+}
+
+function isName(text: unknown): boolean {
+  return typeof text === 'string' && text.length <= TEXT_LENGTH && text.isWellFormed() && !text.includes('\u0000');
+}
+
+/** Refuses a bulk operation that cannot be planned, all wrong fields at once. Throws `INVALID_OPTIONS`. */
+export function checkBulk(request: BulkRequest): void {
+  const check = new OptionCheck('planBulk()');
+  const write = "pass an object such as { verb: 'replay', filter: { service: 'billing' } }";
+  if (!check.object('request', request, write)) check.done();
+  check.known(request, ['verb', 'filter', 'limit', 'canary', 'perSecond', 'generation']);
+  const { verb, filter, limit, canary, perSecond } = request;
+  check.word('verb', verb, BULK_VERBS);
+  if (check.object('filter', filter, 'pass an object; {} is all of them')) {
+    checkFields(check, filter, ['ids'], 'filter.');
+    const { ids } = filter;
+    const fits = Array.isArray(ids) && ids.length <= MAX_PAGE && ids.every((id) => !isBadId(parseDeliveryId(id)));
+    if (ids !== undefined && !fits) check.refuse('filter.ids', ids, `pass up to ${MAX_PAGE} ids of dead letters`);
+  }
+  checkLimit(check, limit, MAX_BULK);
+  if (canary !== undefined) {
+    const most = verb === 'discard' ? 0 : MAX_CANARIES;
+    const use = most === 0 ? 'leave it out: what is discarded is not tried' : `write a whole number from 0 to ${most}`;
+    check.number('canary', canary, { min: 0, max: most, integer: true, write: use });
+  }
+  if (perSecond !== undefined) {
+    check.number('perSecond', perSecond, { min: 0.1, max: 10_000, write: 'write a number from 0.1 to 10,000' });
+  }
+  check.done();
+}
+
+const MAX_BULK = 1_000_000;
+const MAX_CANARIES = 1_000;
 
 /** Refuses a request for a list whose texts or limit are wrong. Throws `INVALID_OPTIONS`. */
 export function checkList(verb: string, filter: Paging, texts: Readonly<Record<string, unknown>>): void {

@@ -6,6 +6,9 @@ export const ERROR_GROUP_STATES = ['open', 'resolved', 'ignored'] as const;
 
 export type ErrorGroupState = (typeof ERROR_GROUP_STATES)[number];
 
+/** How far pending dead letters of a group are counted. */
+export const PENDING_CAP = 10_000;
+
 /** Dead letters with one cause: the same handler, type and fingerprint of the error. */
 export interface ErrorGroup {
   /** Stable over processes and releases; begins with the version of the fingerprint, e.g. `1-9f2c0a7be4d1c035`. */

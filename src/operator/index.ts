@@ -27,6 +27,7 @@ export {
   type ErrorGroupFilter,
   type ErrorGroups,
   type ErrorGroupState,
+  PENDING_CAP,
 } from './error-group.ts';
 export type { FailureCycle } from './failure-cycle.ts';
 export type { DeliveryForecast, Forecast, PlannedAttempt, PolicyLookup } from './forecast.ts';

@@ -4,6 +4,7 @@ import { enginePrivates } from './schema/engine.ts';
 import { hotFunctions } from './schema/functions.ts';
 import { idempotencyTable } from './schema/idempotency.ts';
 import { messageTables } from './schema/messages.ts';
+import { operateSurface } from './schema/operate.ts';
 import { operatorSurface } from './schema/operator.ts';
 import { sampleTables } from './schema/samples.ts';
 import { messageReads } from './schema/reads.ts';
@@ -30,6 +31,7 @@ export const MIGRATIONS: readonly Migration[] = [
       ...hotFunctions(schema),
       ...idempotencyTable(schema),
       ...operatorSurface(schema),
+      ...operateSurface(schema),
       ...commandTables(schema),
       ...messageReads(schema),
       ...sampleTables(schema),

@@ -30,6 +30,8 @@ const LOOKS = 10;
 // Without a beat for this part of the lease nothing new is started; at its end everything is dropped.
 const DOUBTFUL_PART = 0.8;
 const HOUSE_MS = 5_000;
+// What is started by hand meanwhile is not waited for longer.
+const CARRY_ON_MS = 1_000;
 
 /**
  * This process among the others: says that it lives, takes its share of units, gives back what is above it. It never trusts
@@ -47,6 +49,8 @@ export class Membership<Tx> {
   #lastHouseMs = -Infinity;
   #house: Token | undefined;
   #isKeepingHouse = false;
+  #isCarryingOn = false;
+  #carryOnTimer: unknown;
   #hasLooked = false;
   /** The lease ran out without a beat: what the database still says about this worker is not its own any more. */
   #isLapsed = false;
@@ -84,6 +88,7 @@ export class Membership<Tx> {
   /** Ends the loop; the beat goes on by hand until `leave`. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    if (this.#carryOnTimer !== undefined) this.#options.effects.clearTimer(this.#carryOnTimer);
     this.#wake?.();
     // Not for the housekeeping: it may take long, and ends with its connection.
     await this.#loop;
@@ -123,6 +128,7 @@ export class Membership<Tx> {
     // Beside the loop: a round over a large table must not keep the beat waiting.
     const isTime = effects.monoMs() - this.#lastHouseMs >= HOUSE_MS;
     if (this.#house && isTime && !this.#isKeepingHouse) void this.#keepHouse();
+    if (this.#house && !this.#isCarryingOn) void this.#carryOn();
   }
 
   async #join(): Promise<void> {
@@ -280,6 +286,25 @@ export class Membership<Tx> {
       if (!this.#isStopped) onFailure('tidy', error);
     } finally {
       this.#isKeepingHouse = false;
+    }
+  }
+
+  /** For as long as something is going on and this process keeps the house; the next look-round begins it again. */
+  async #carryOn(): Promise<void> {
+    const { session, effects, onFailure } = this.#options;
+    this.#isCarryingOn = true;
+    try {
+      while (this.#house && !this.#isStopped) {
+        const againMs = await session.carryOn?.();
+        if (againMs === undefined) break;
+        await new Promise<void>((resolve) => {
+          this.#carryOnTimer = effects.setTimer(resolve, Math.min(againMs, CARRY_ON_MS));
+        });
+      }
+    } catch (error) {
+      if (!this.#isStopped) onFailure('carry on', error);
+    } finally {
+      this.#isCarryingOn = false;
     }
   }
 

@@ -208,6 +208,8 @@ export interface DeliveryError {
   /** Trying again would not help: it was not tried again for what it is. */
   readonly isFinal?: true;
   readonly stack?: string;
+  /** Of a dead letter: its error group, where the store keeps groups. */
+  readonly group?: string;
 }
 
 /** Which dead letters without a copy are wanted. */
@@ -381,5 +383,10 @@ export interface RelaySession<Tx> {
   tidy(keep: KeepOptions): Promise<HouseReport>;
   /** Is told all that the relay tells, for what a store counts. */
   observe?(event: RelayEvent): void;
+  /**
+   * Carries on what operators have begun, a step of it. Answers after how many milliseconds it wants the next; absent: nothing is
+   * going on.
+   */
+  carryOn?(): Promise<number | undefined>;
   close(): Promise<void>;
 }

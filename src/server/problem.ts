@@ -78,7 +78,14 @@ export function refusedOutcome(outcome: Readonly<Record<string, unknown>> & { re
         : Array.isArray(write)
           ? `write ${write.join(' or ')}`
           : `${title}.`;
-  return { status, code: outcome.kind.toUpperCase().replaceAll('-', '_'), title, detail, next, more: outcome };
+  return {
+    status,
+    code: outcome.kind.toUpperCase().replaceAll('-', '_'),
+    title,
+    detail,
+    next,
+    more: { ...outcome, outcome },
+  };
 }
 
 /** An error of the operator. What is not known to be harmless is not told: it may hold a payload or an address. */
@@ -93,6 +100,11 @@ export function thrownProblem(error: unknown): Problem {
     const { code, message, details } = error;
     const title = 'The schema of the database does not fit';
     return { status: 503, code, title, detail: message, next: 'Run holdfast migrate.', more: { details } };
+  }
+  if (isHoldfastError(error, 'FIELD_REDACTED')) {
+    const { code, message, details } = error;
+    const next = 'Search for something else, or ask somebody who may see it.';
+    return { status: 403, code, title: 'That is hidden from you', detail: message, next, more: { details } };
   }
   if (isHoldfastError(error, 'DATABASE_TIMEOUT')) {
     const { code, message, details } = error;

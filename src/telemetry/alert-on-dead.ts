@@ -1,6 +1,6 @@
 import type { Effects } from '../kernel/effects.ts';
 import { toDeliveryError } from '../relay/delivery-error.ts';
-import { errorFingerprint } from '../relay/error-fingerprint.ts';
+import { errorShape } from '../relay/error-shape.ts';
 import type { RelayEvent, RelayObserver } from '../relay/relay-event.ts';
 import type { Delivery, HouseReport } from '../relay/relay-store.ts';
 import { systemEffects } from '../system/effects.ts';
@@ -86,7 +86,7 @@ class RelayAlerts {
   }
 
   #dead({ handler, delivery, attempt, error }: RelayEvent & { kind: 'run-failed' }, reason: string): void {
-    const group = `dead ${handler} ${errorFingerprint(error)}`;
+    const group = `dead ${handler} ${errorShape(error)}`;
     const message = deadMessage(handler, delivery, attempt);
     const send = (suppressed: Suppressed): void =>
       this.#send(group, { kind: 'dead', ...message, reason, error, suppressed });

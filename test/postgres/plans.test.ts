@@ -86,6 +86,7 @@ function hotStatements(schema: string): Planned {
   return {
     fetch: [readStatements(schema).fetch, ['33', JSON.stringify([target])]],
     fail: [settle.fail, [WORKER, units, failed]],
+    bury: [settle.bury, [WORKER, units, failed]],
     mark: [settle.mark, [WORKER, units, JSON.stringify([target])]],
     survey: [leaseStatements(schema, 'select 1').survey, [WORKER]],
     'the search for messages without a handler': [adoptStatements(schema).spread, ['1000']],

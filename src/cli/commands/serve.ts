@@ -1,14 +1,17 @@
+import { hideSecrets } from '../../kernel/hide-secrets.ts';
+import type { LogFields, Logger } from '../../kernel/log.ts';
+import type { Operator } from '../../operator/operator.ts';
 import { operatorServer, type OperatorServer } from '../../server/operator-server.ts';
 import { isLocalHost } from '../../server/peer.ts';
 import type { Token } from '../../server/sessions.ts';
 import { EXIT, usageError } from '../cli-error.ts';
 import type { Command, Invocation, OptionSpec } from '../command.ts';
 import { driveBulks } from '../drive-bulks.ts';
+import type { Io } from '../io.ts';
 import { type Listening, listen } from '../listen.ts';
-import { openOperator } from '../open-operator.ts';
+import { databaseOperator } from '../open-operator.ts';
 import { serverTokens } from '../server-tokens.ts';
 import { stopSignals } from '../stop-signals.ts';
-import type { Operator } from '../../operator/operator.ts';
 
 /** Options of whatever serves the console. */
 export const SERVER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
@@ -42,7 +45,7 @@ export const serve: Command = {
   ],
   run: async (invocation) => {
     const tokens = tokensOf(invocation);
-    const operator = await openOperator(invocation);
+    const operator = databaseOperator(await invocation.database());
     // Whatever is wrong with the database is told at once, not to the first who looks.
     await operator.handlers();
     await serveUntilStopped(invocation, operator, tokens);
@@ -101,8 +104,19 @@ function serverOf({ options, io }: Invocation, operator: Operator, tokens: reado
     basePath: options.text('base-path'),
     isReadOnly: options.flag('read-only'),
     localActor: io.user,
+    logger: stderrLogger(io),
     ...(redact.length > 0 && { redact }),
   });
+}
+
+/** What the operator of the server should know goes beside the answers. */
+function stderrLogger({ err }: Io): Logger {
+  const write = (fields: LogFields, message: string): void => {
+    const { err: error, ...rest } = fields as LogFields & { readonly err?: unknown };
+    const cause = error instanceof Error ? ` ${hideSecrets(error.message)}` : '';
+    err(`${message} ${JSON.stringify(rest)}${cause}\n`);
+  };
+  return { debug: () => undefined, info: () => undefined, warn: write, error: write };
 }
 
 function urlOf({ options }: Invocation, { host, port }: Listening): string {

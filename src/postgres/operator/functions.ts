@@ -75,7 +75,8 @@ function statusFunction(schema: string): string {
 /** Replays the named deliveries that have failed, in place; the others are left alone. Answers how many. */
 function replayFunction(schema: string): string {
   return `create function ${schema}.operator_replay(
-    p_ids uuid[], p_handlers smallint[], p_generation bigint, p_actor text, p_reason text) returns int language plpgsql as $$
+    p_ids uuid[], p_handlers smallint[], p_generation bigint, p_actor text, p_reason text, p_details jsonb default '{}')
+  returns int language plpgsql as $$
   declare
     v_units int[];
     v_count int;
@@ -100,7 +101,7 @@ function replayFunction(schema: string): string {
       returning d.id, d.handler, d.cycle, d.generation, d.unit, p.old_unit, p.old_generation),
     audited as (
       insert into ${schema}.audit (actor, verb, reason, message_id, handler, details)
-      select p_actor, 'replay', p_reason, r.id, r.handler, jsonb_build_object('cycle', r.cycle)
+      select p_actor, 'replay', p_reason, r.id, r.handler, jsonb_build_object('cycle', r.cycle) || p_details
         || case when r.generation is distinct from r.old_generation
           then jsonb_build_object('generation', r.generation, 'generationBefore', r.old_generation) else '{}' end
       from replayed r)
@@ -113,7 +114,8 @@ function replayFunction(schema: string): string {
 /** Moves the named deliveries to the history: failed ones, or with p_open any. Answers how many. */
 function discardFunction(schema: string): string {
   return `create function ${schema}.operator_discard(
-    p_ids uuid[], p_handlers smallint[], p_open boolean, p_outcome smallint, p_actor text, p_reason text)
+    p_ids uuid[], p_handlers smallint[], p_open boolean, p_outcome smallint, p_actor text, p_reason text,
+    p_details jsonb default '{}', p_verb text default 'discard')
   returns int language plpgsql as $$
   declare
     v_units int[];
@@ -134,8 +136,8 @@ function discardFunction(schema: string): string {
       from gone d, ${schema}.meta m),
     audited as (
       insert into ${schema}.audit (actor, verb, reason, message_id, handler, details)
-      select p_actor, case p_outcome when 2 then 'cancel' else 'discard' end, p_reason, d.id, nullif(d.handler, 0),
-        jsonb_build_object('attempts', d.attempts, 'cycle', d.cycle)
+      select p_actor, case p_outcome when 2 then 'cancel' else p_verb end, p_reason, d.id, nullif(d.handler, 0),
+        jsonb_build_object('attempts', d.attempts, 'cycle', d.cycle) || p_details
       from gone d)
     select count(*), array_agg(d.unit) into v_count, v_units from gone d;
     if v_count > 0 then perform ${schema}.operator_poke(v_units); end if;

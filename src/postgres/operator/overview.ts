@@ -1,4 +1,3 @@
-import type { Page } from '../../operator/operator.ts';
 import { OptionCheck } from '../../kernel/check-options.ts';
 import { attentionOf, type AttentionFacts, verdictOf } from '../../operator/attention.ts';
 import {
@@ -29,8 +28,8 @@ export async function readOverview(sql: SqlRunner, schema: string, range: Overvi
   // One after the other: what was handed in may be one connection.
   const points = await readPoints(sql, schema, range, present);
   const breakers = await breakerVerbs(sql, schema).breakers({ limit: MOST_GROUPS });
-  const groups = await built(groupVerbs(sql, schema).groups({ state: 'open', isPending: true, limit: MOST_GROUPS }));
-  const bulks = await built(bulkVerbs(sql, schema).bulks({ state: 'paused', limit: MOST_GROUPS }));
+  const groups = await groupVerbs(sql, schema).groups({ state: 'open', isPending: true, limit: MOST_GROUPS });
+  const bulks = await bulkVerbs(sql, schema).bulks({ state: 'paused', limit: MOST_GROUPS });
   const audit = await listAudit(sql, schema, { limit: LAST_CHANGES });
   const { handlers } = present;
   const open = breakers.items.filter(({ state }) => state !== 'closed');
@@ -73,14 +72,6 @@ function factsOf(
     sampledMsAgo: last && nowMs - last.ms,
     aliveMs,
   };
-}
-
-/** A page of what a colleague's part does not answer yet. */
-async function built<T>(page: Promise<Page<T>>): Promise<Page<T>> {
-  return page.catch((error: unknown) => {
-    if (error instanceof Error && error.message === 'not built yet') return { items: [], next: undefined };
-    throw error;
-  });
 }
 
 async function readPoints(

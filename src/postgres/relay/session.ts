@@ -3,6 +3,7 @@ import type { RelaySession } from '../../relay/relay-store.ts';
 import type { Driver, Link } from '../driver/driver.ts';
 import { receiveAct, takenAct } from '../receive.ts';
 import { breakerAct } from './breaker.ts';
+import { carryOnAct } from './carry-on.ts';
 import { checkStart } from './check-start.ts';
 import { commitAct } from './commit.ts';
 import { mirrorActs } from './mirror.ts';
@@ -80,6 +81,7 @@ export async function openSession<Tx>(parts: SessionParts<Tx>): Promise<RelaySes
     ...mirrorActs(inbound, schema),
     taken: takenAct(inbound, schema),
     tidy: tidyAct(house, schema, effects),
+    carryOn: carryOnAct(house, schema),
     close,
   };
 }

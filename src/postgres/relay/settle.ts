@@ -1,4 +1,5 @@
 import type { MarkTarget, RelaySession, SettleAnswer, Settlement, SettleTarget } from '../../relay/relay-store.ts';
+import { buryStatement, causeOf } from './bury.ts';
 import { isFaultOfData } from '../driver/database-error.ts';
 import type { Link, Row } from '../driver/driver.ts';
 import { decodeFenced, fence, FENCED_ANSWER, IS_TARGET } from './fence.ts';
@@ -6,28 +7,30 @@ import { finishParams, finishCall } from './finish.ts';
 import { numberList } from './number-list.ts';
 
 type Done = Extract<Settlement, { readonly kind: 'done' }>;
-type Failed = Exclude<Settlement, Done>;
+type Dead = Extract<Settlement, { readonly kind: 'dead' }>;
+type Waits = Exclude<Settlement, Done | Dead>;
 
 /** The statements of settling, for one schema. */
-export function settleStatements(schema: string): Readonly<Record<'finish' | 'fail' | 'mark' | 'unmark', string>> {
+export function settleStatements(
+  schema: string,
+): Readonly<Record<'finish' | 'fail' | 'bury' | 'mark' | 'unmark', string>> {
   return {
     finish: finishCall(schema),
     // A postponed delivery keeps its attempts and its retry state: nothing was tried.
     fail: `with ${fence(schema)},
       x as (
         select * from json_to_recordset($3::text::json) as x (unit int, epoch bigint, seq bigint, state smallint, version int,
-          cycle int, kind text, delay_ms float8, attempts int, retry jsonb, error jsonb, holds boolean, duration_ms float8)),
+          cycle int, kind text, delay_ms float8, attempts int, retry jsonb, error jsonb, duration_ms float8)),
       d as (
-        update ${schema}.delivery d set
-          state = case when x.kind = 'dead' then 2 else 1 end,
-          due_at = case when x.kind <> 'dead' then clock_timestamp() + x.delay_ms * interval '1 millisecond' end,
-          failed_at = case when x.kind = 'dead' then clock_timestamp() end,
+        update ${schema}.delivery d set state = 1,
+          due_at = clock_timestamp() + x.delay_ms * interval '1 millisecond',
           first_failed_at = case when x.kind = 'postpone' then d.first_failed_at else coalesce(d.first_failed_at, clock_timestamp()) end,
-          holds = d.key is not null and (x.kind <> 'dead' or x.holds),
+          holds = d.key is not null,
           ran_at = coalesce(clock_timestamp() - x.duration_ms * interval '1 millisecond', d.ran_at),
           attempts = coalesce(x.attempts, d.attempts), retry = coalesce(x.retry, d.retry), error = x.error, starts = 0
         from x join f on f.unit = x.unit and f.epoch = x.epoch where ${IS_TARGET} and d.cycle = x.cycle returning d.seq)
       ${FENCED_ANSWER}`,
+    bury: buryStatement(schema),
     mark: `with ${fence(schema)},
       x as (
         select * from json_to_recordset($3::text::json)
@@ -42,7 +45,7 @@ export function settleStatements(schema: string): Readonly<Record<'finish' | 'fa
   };
 }
 
-/** The writing half of a session. Batches spread over the links; one batch is one or two statements on one of them. */
+/** The writing half of a session. Batches spread over the links; one batch is one to three statements on one of them. */
 export function settleActs(
   links: readonly [Link, ...Link[]],
   schema: string,
@@ -93,17 +96,26 @@ class Settling {
 
   async settle(settlements: readonly Settlement[]): Promise<SettleAnswer> {
     const done: Done[] = [];
-    const failed: Failed[] = [];
+    const waits: Waits[] = [];
+    const dead: Dead[] = [];
     for (const settlement of settlements) {
       if (settlement.kind === 'done') done.push(settlement);
-      else failed.push(settlement);
+      else if (settlement.kind === 'dead') dead.push(settlement);
+      else waits.push(settlement);
     }
     await this.#write(done, (batch) => this.#link.query(this.#statements.finish, finishParams(this.#workerId, batch)));
-    await this.#write(failed, (batch) =>
-      this.#link.query(this.#statements.fail, [this.#workerId, unitsOf(batch), JSON.stringify(batch.map(failedRow))]),
-    );
+    await this.#write(waits, (batch) => this.#send(this.#statements.fail, batch, waitingRow));
+    await this.#write(dead, (batch) => this.#send(this.#statements.bury, batch, deadRow));
     const answer = { settled: this.#settled, lostUnits: this.#lost };
     return this.#failed.size === 0 ? answer : { ...answer, failed: this.#failed };
+  }
+
+  async #send<S extends Settlement>(
+    statement: string,
+    batch: readonly S[],
+    rowOf: (one: S) => object,
+  ): Promise<readonly Row[]> {
+    return this.#link.query(statement, [this.#workerId, unitsOf(batch), JSON.stringify(batch.map(rowOf))]);
   }
 
   /** Writes a batch in one statement. One that a row is at fault for is halved until that row is alone; the others go on. */
@@ -146,25 +158,15 @@ function markRow(target: MarkTarget): object {
   return { ...targetRow(target), starts: target.starts };
 }
 
-function failedRow(settlement: Failed): object {
-  const row = { ...targetRow(settlement), kind: settlement.kind, error: settlement.error };
-  switch (settlement.kind) {
-    case 'retry':
-      return {
-        ...row,
-        delay_ms: settlement.delayMs,
-        attempts: settlement.attempts,
-        retry: settlement.retry,
-        duration_ms: settlement.durationMs,
-      };
-    case 'dead':
-      return {
-        ...row,
-        attempts: settlement.attempts,
-        holds: settlement.holds,
-        duration_ms: settlement.durationMs,
-      };
-    case 'postpone':
-      return { ...row, delay_ms: settlement.delayMs };
-  }
+function waitingRow(settlement: Waits): object {
+  const { kind, error, delayMs: delay_ms } = settlement;
+  const row = { ...targetRow(settlement), kind, error, delay_ms };
+  if (kind === 'postpone') return row;
+  const { attempts, retry, durationMs: duration_ms } = settlement;
+  return { ...row, attempts, retry, duration_ms };
+}
+
+function deadRow(settlement: Dead): object {
+  const { attempts, error, holds, durationMs: duration_ms } = settlement;
+  return { ...targetRow(settlement), attempts, error, holds, duration_ms, ...causeOf(error) };
 }

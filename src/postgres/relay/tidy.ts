@@ -5,6 +5,7 @@ import type { Link } from '../driver/driver.ts';
 import { HISTORY_SLOTS } from '../schema/messages.ts';
 import type { SqlParam } from '../sql-runner.ts';
 import { adopt, adoptStatements, registryLock } from './adopt.ts';
+import { forgetOperations } from './forget.ts';
 import { houseReport } from './house-report.ts';
 import { keepSample } from './sample.ts';
 
@@ -30,6 +31,7 @@ export function tidyAct(link: Link, schema: string, effects: Effects): (keep: Ke
     await turnRing(link, schema, historyMs);
     await forgetFacts(link, schema, historyMs);
     await forgetLinks(link, schema, historyMs);
+    await forgetOperations(link, schema, historyMs);
     await link.transaction(async (query) => {
       await query(`select ${registryLock(schema)}::text`, []);
       await adopt(query, adoption, ADOPT_IN_A_ROUND);

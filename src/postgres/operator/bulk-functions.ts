@@ -1,0 +1,260 @@
+import { BULK_OUTCOMES, type BulkOutcome } from '../../operator/bulk.ts';
+import { KEPT_PLAN } from '../schema/functions.ts';
+
+/** How many are started in one transaction: few enough that workers begin with the first while the rest is written. */
+const START_AT_ONCE = 500;
+/** How many that run are looked at in one step. */
+const FOLLOW_AT_ONCE = 2_000;
+/** How long until those that run are looked at again. */
+const FOLLOW_MS = 400;
+/** How long until an item is tried again whose row somebody else has locked. */
+const LOCKED_MS = 100;
+/** What the pace allowed and nobody started is lost after this time: there is no burst after a rest. */
+export const PACE_WINDOW_MS = 250;
+
+/** The number of an outcome, as it is stored. */
+export function outcomeNumber(outcome: BulkOutcome): number {
+  return BULK_OUTCOMES.indexOf(outcome);
+}
+
+const [SELECTED, STARTED, SUCCEEDED, FAILED, DISCARDED, SKIPPED, DROPPED] = BULK_OUTCOMES.map(outcomeNumber);
+
+/** The place of an outcome in `counts`. */
+const count = (outcome: BulkOutcome): string => `b.counts[${outcomeNumber(outcome) + 1}]`;
+
+/**
+ * How bulk operations are carried on. Each step is one transaction that locks the operation first, so any number of processes may step
+ * at once, and one that dies in a step has done nothing.
+ */
+export function bulkFunctions(schema: string): readonly string[] {
+  return [
+    followFunction(schema),
+    beginFunction(schema),
+    decideFunction(schema),
+    stepFunction(schema),
+    changeFunction(schema),
+  ];
+}
+
+/** What became of started items. A failed cycle is in the row or in its history; what is in neither has succeeded. */
+function followFunction(schema: string): string {
+  const failure = (history: string): string =>
+    `(select e from jsonb_array_elements(${history}) e where (e ->> 'cycle')::int = l.cycle limit 1)`;
+  return `create function ${schema}.bulk_follow(b ${schema}.bulk) returns ${schema}.bulk language plpgsql ${KEPT_PLAN} as $$
+  declare
+    v_seen int;
+    v_last int;
+    v_ended int[];
+  begin
+    with looked as materialized (
+      select i.place, i.id, i.handler, i.cycle, i.rerun from ${schema}.bulk_item i
+      where i.bulk = b.id and i.outcome = ${STARTED} and i.place > b.followed order by i.place limit ${FOLLOW_AT_ONCE}),
+    ends as (
+      select l.place, e.* from looked l
+      left join ${schema}.delivery d on d.id = l.id and d.handler = l.handler
+      left join lateral (
+        select x.outcome, x.failure_history, x.done_at from ${schema}.delivered x
+        where d.id is null and x.id = l.id and x.handler = l.handler and x.rerun = l.rerun limit 1) x on true
+      left join lateral (select ${failure('coalesce(d.failure_history, x.failure_history)')} as entry) h on true
+      cross join lateral (
+        -- It is run again on purpose: only what has succeeded is.
+        select ${SUCCEEDED} as outcome, clock_timestamp() as at, null::jsonb as error where d.rerun > l.rerun
+        union all
+        select ${FAILED}, d.failed_at, d.error where d.rerun = l.rerun and d.cycle = l.cycle and d.state = 2
+        union all
+        -- It failed, and somebody has dealt with that since.
+        select ${FAILED}, (h.entry ->> 'failedAt')::timestamptz, h.entry -> 'error'
+          where h.entry is not null and (d.id is null or d.rerun = l.rerun)
+        union all
+        select ${DISCARDED}, clock_timestamp(), null where d.rerun = l.rerun and d.cycle > l.cycle and h.entry is null
+        union all
+        -- Of what the history has forgotten is known that it did not fail: failed ones are kept.
+        select case when coalesce(x.outcome, 0) = 0 then ${SUCCEEDED} else ${DISCARDED} end, coalesce(x.done_at, clock_timestamp()), null
+          where d.id is null and h.entry is null) e),
+    ended as (
+      update ${schema}.bulk_item i set outcome = e.outcome, ended_at = e.at, error = e.error - 'stack'
+      from ends e where i.bulk = b.id and i.place = e.place returning i.outcome)
+    select (select count(*) from looked), (select max(place) from looked),
+      array(select (select count(*) from ended where outcome = n)::int from generate_series(0, ${BULK_OUTCOMES.length - 1}) n order by n)
+      into v_seen, v_last, v_ended;
+    for n in 1 .. ${BULK_OUTCOMES.length} loop
+      b.counts[n] := b.counts[n] + v_ended[n];
+      ${count('started')} := ${count('started')} - v_ended[n];
+    end loop;
+    b.followed := case when v_seen < ${FOLLOW_AT_ONCE} then 0 else v_last end;
+    return b;
+  end $$`;
+}
+
+/** Begins with the next items: as many as the pace allows, and canaries alone while these are waited for. */
+function beginFunction(schema: string): string {
+  const is = `d.id = i.id and d.handler = i.handler and d.state = 2 and d.cycle = i.cycle and d.rerun = i.rerun`;
+  return `create function ${schema}.bulk_begin(b ${schema}.bulk) returns ${schema}.bulk language plpgsql ${KEPT_PLAN} as $$
+  declare
+    v_now timestamptz := clock_timestamp();
+    v_room int := ${START_AT_ONCE};
+    v_places int[];
+    v_ids uuid[];
+    v_handlers smallint[];
+    v_count int;
+    v_details jsonb := jsonb_build_object('bulk', b.id);
+  begin
+    if b.per_second is not null then
+      b.next_at := greatest(b.next_at, v_now - interval '${PACE_WINDOW_MS} milliseconds');
+      v_room := least(v_room, case when b.next_at > v_now then 0
+        else floor(extract(epoch from v_now - b.next_at) * b.per_second) + 1 end);
+    end if;
+    v_places := array(select i.place from ${schema}.bulk_item i where i.bulk = b.id and i.outcome = ${SELECTED}
+      and (b.state <> 'canary' or i.place <= b.canary_to) order by i.place limit v_room);
+    update ${schema}.bulk_item i set outcome = ${SKIPPED}, ended_at = v_now where i.bulk = b.id and i.place = any (v_places)
+      and not exists (select from ${schema}.delivery d where ${is});
+    get diagnostics v_count = row_count;
+    ${count('skipped')} := ${count('skipped')} + v_count;
+    ${count('selected')} := ${count('selected')} - v_count;
+    -- A row that is locked is somebody else's at this moment: its turn comes again.
+    select array_agg(s.place), array_agg(s.id), array_agg(s.handler) into v_places, v_ids, v_handlers from (
+      select i.place, d.id, d.handler from ${schema}.bulk_item i join ${schema}.delivery d on ${is}
+      where i.bulk = b.id and i.place = any (v_places) and i.outcome = ${SELECTED}
+      order by d.id, d.handler for update of d skip locked) s;
+    if v_ids is null then return b; end if;
+    if b.verb = 'replay' then
+      v_count := ${schema}.operator_replay(v_ids, v_handlers, b.generation, b.actor, b.reason, v_details);
+    else
+      v_count := ${schema}.operator_discard(v_ids, v_handlers, false, 1::smallint, b.actor, b.reason, v_details);
+    end if;
+    if v_count <> cardinality(v_ids) then
+      raise exception 'holdfast: % of % locked items were written', v_count, cardinality(v_ids);
+    end if;
+    update ${schema}.bulk_item i set started_at = v_now, cycle = i.cycle + 1,
+      outcome = case b.verb when 'replay' then ${STARTED} else ${DISCARDED} end,
+      ended_at = case b.verb when 'replay' then null else v_now end
+      where i.bulk = b.id and i.place = any (v_places);
+    ${count('selected')} := ${count('selected')} - v_count;
+    if b.verb = 'replay' then ${count('started')} := ${count('started')} + v_count;
+    else ${count('discarded')} := ${count('discarded')} + v_count; end if;
+    if b.per_second is not null then b.next_at := b.next_at + v_count / b.per_second * interval '1 second'; end if;
+    return b;
+  end $$`;
+}
+
+/** Whether canaries let the rest go on, whether it is over, and when it is to be looked at again. */
+function decideFunction(schema: string): string {
+  return `create function ${schema}.bulk_decide(b ${schema}.bulk, p_is_moving boolean) returns ${schema}.bulk language plpgsql as $$
+  declare
+    v_now timestamptz := clock_timestamp();
+    v_next int;
+  begin
+    if b.state = 'canary' then
+      select min(i.place) into v_next from ${schema}.bulk_item i where i.bulk = b.id and i.outcome = ${SELECTED};
+      if ${count('failed')} > 0 then
+        b.state := 'paused';
+        b.is_canary_over := true;
+        b.paused_for := format('%s of %s canaries failed again', ${count('failed')}, least(b.canary, b.total));
+      elsif ${count('started')} = 0 and (v_next is null or v_next > b.canary_to) then
+        -- A canary that somebody else has dealt with proves nothing: the next ones take its place.
+        if ${count('succeeded')} >= b.canary or v_next is null then
+          b.state := 'running';
+          b.is_canary_over := true;
+        else
+          b.canary_to := least(b.total, b.canary_to + b.canary - ${count('succeeded')});
+        end if;
+      end if;
+    end if;
+    b.look_at := null;
+    if ${count('selected')} + ${count('started')} = 0 then
+      b.state := case b.state when 'cancelled' then 'cancelled' else 'done' end;
+      b.paused_for := null;
+      b.ended_at := v_now;
+      return b;
+    end if;
+    if ${count('started')} > 0 then
+      b.look_at := case when p_is_moving and b.followed > 0 then v_now else v_now + interval '${FOLLOW_MS} milliseconds' end;
+    end if;
+    if b.state = 'running' and ${count('selected')} > 0
+      or b.state = 'canary' and exists (select from ${schema}.bulk_item i
+        where i.bulk = b.id and i.outcome = ${SELECTED} and i.place <= b.canary_to) then
+      b.look_at := least(b.look_at, case when b.next_at > v_now then b.next_at when p_is_moving then v_now
+        else v_now + interval '${LOCKED_MS} milliseconds' end);
+    end if;
+    return b;
+  end $$`;
+}
+
+/** One step of the operation that is due for the longest, if there is one. Tells when the next is due, of all. */
+function stepFunction(schema: string): string {
+  return `create function ${schema}.bulk_step() returns jsonb language plpgsql as $$
+  declare
+    b ${schema}.bulk;
+    v_before int[] := array_fill(0, array[${BULK_OUTCOMES.length}]);
+    v_is_found boolean;
+  begin
+    select * into b from ${schema}.bulk where look_at <= clock_timestamp() order by look_at limit 1 for update skip locked;
+    v_is_found := found;
+    if v_is_found then
+      v_before := b.counts;
+      if ${count('started')} > 0 then b := ${schema}.bulk_follow(b); end if;
+      -- A canary that has just failed stops what would be begun now.
+      if b.state = 'canary' then b := ${schema}.bulk_decide(b, true); end if;
+      if b.state in ('canary', 'running') then b := ${schema}.bulk_begin(b); end if;
+      b := ${schema}.bulk_decide(b, b.counts <> v_before);
+      update ${schema}.bulk u set state = b.state, paused_for = b.paused_for, ended_at = b.ended_at, counts = b.counts,
+        canary_to = b.canary_to, is_canary_over = b.is_canary_over, next_at = b.next_at, look_at = b.look_at, followed = b.followed
+        where u.id = b.id;
+    end if;
+    return jsonb_build_object('isStepped', v_is_found,
+      'started', v_before[${SELECTED! + 1}] - coalesce(${count('selected')}, 0) - coalesce(${count('skipped')}, 0) + v_before[${SKIPPED! + 1}],
+      'ended', coalesce(b.total - ${count('selected')} - ${count('started')}, 0)
+        - case when v_is_found then b.total - v_before[${SELECTED! + 1}] - v_before[${STARTED! + 1}] else 0 end,
+      'againInMs', (select greatest(case when v_is_found then 0 else ${LOCKED_MS} end,
+          ceil(extract(epoch from min(o.look_at) - clock_timestamp()) * 1000))::int
+        from ${schema}.bulk o where o.look_at is not null having count(*) > 0));
+  end $$`;
+}
+
+/** What a person does to an operation. Answers why not, where its state does not allow it. */
+function changeFunction(schema: string): string {
+  return `create function ${schema}.bulk_change(p_id uuid, p_verb text, p_actor text, p_reason text) returns jsonb language plpgsql as $$
+  declare
+    b ${schema}.bulk;
+    v_problem text;
+  begin
+    select * into b from ${schema}.bulk where id = p_id for update;
+    if not found then return jsonb_build_object('kind', 'not-found'); end if;
+    v_problem := case
+      when p_verb = 'start' and b.state <> 'planned' then 'it was started already, and is ' || b.state
+      when p_verb = 'start' and b.created_at < clock_timestamp() - interval '1 hour'
+        then 'it was planned more than an hour ago: plan it again'
+      when p_verb = 'start' and b.verb = 'discard' and coalesce(p_reason, b.reason) is null then 'a discard needs a reason: say why'
+      when p_verb = 'pause' and b.state not in ('canary', 'running') then 'it is ' || b.state || ': there is nothing to pause'
+      when p_verb = 'resume' and b.state <> 'paused' then 'it is ' || b.state || ', not paused'
+      when p_verb = 'cancel' and b.state in ('cancelled', 'done') then 'it is ' || b.state || ' already'
+    end;
+    if v_problem is not null then return jsonb_build_object('kind', 'refused', 'problem', v_problem); end if;
+    b.paused_for := null;
+    if p_verb = 'start' then
+      b.started_at := clock_timestamp();
+      b.actor := p_actor;
+      b.reason := coalesce(p_reason, b.reason);
+    end if;
+    if p_verb = 'pause' then
+      b.state := 'paused';
+      b.paused_for := 'paused by ' || p_actor || coalesce(': ' || p_reason, '');
+    elsif p_verb = 'cancel' then
+      b.state := 'cancelled';
+      update ${schema}.bulk_item i set outcome = ${DROPPED}, ended_at = clock_timestamp()
+        where i.bulk = b.id and i.outcome = ${SELECTED};
+      ${count('dropped')} := ${count('selected')};
+      ${count('selected')} := 0;
+    else
+      b.state := case when b.canary > 0 and not b.is_canary_over then 'canary' else 'running' end;
+      b.next_at := case when b.per_second is not null then clock_timestamp() end;
+    end if;
+    b := ${schema}.bulk_decide(b, true);
+    update ${schema}.bulk u set state = b.state, paused_for = b.paused_for, ended_at = b.ended_at, counts = b.counts,
+      actor = b.actor, reason = b.reason, started_at = b.started_at, canary_to = b.canary_to, is_canary_over = b.is_canary_over,
+      next_at = b.next_at, look_at = b.look_at where u.id = b.id;
+    insert into ${schema}.audit (actor, verb, reason, details)
+      values (p_actor, p_verb || '-bulk', p_reason, jsonb_build_object('bulk', b.id, 'verb', b.verb, 'total', b.total));
+    return jsonb_build_object('kind', 'changed');
+  end $$`;
+}
