@@ -39,8 +39,8 @@ const COLUMNS: readonly Column<Command>[] = [
 
 const STATES = ['idle', 'queued', 'running', 'retry_wait', 'blocked', 'dlq', 'replaying', 'done'];
 
-const SEND = `const commands = createCommands({ pool, service: 'growth' });
-await commands.send(tx, { name: 'enrich', target: 'run_456', module: 'fetch', payload });`;
+const SEND = `const commands = durableCommands({ holdfast: hf, store: postgresCommands({ pool }) });
+await commands.send(tx, runModule, { runId: 'run_456', moduleId: 'fetch' });`;
 
 /** Durable commands; with a run chosen, its modules as a graph. */
 export function CommandsPage(): ReactElement {

@@ -4,22 +4,10 @@ import { duration } from '../parts/span-of-time.ts';
 import { StateMark, toneOf } from '../parts/state-mark.tsx';
 import type { Command } from './commands-page.tsx';
 
-/** Modules in the order they were begun: those that began before the first of them had ended stand below each other. */
+/** Modules in the order they were asked for, which is the one they run in; what was asked of one again stands below it. */
 function columnsOf(commands: readonly Command[]): readonly (readonly Command[])[] {
-  const columns: Command[][] = [];
-  let endMs = -Infinity;
-  for (const command of commands.toSorted((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt))) {
-    const begunMs = Date.parse(command.createdAt);
-    const column = columns.at(-1);
-    if (column === undefined || begunMs >= endMs) {
-      columns.push([command]);
-      endMs = command.closedAt === undefined ? Infinity : Date.parse(command.closedAt);
-    } else {
-      column.push(command);
-      endMs = Math.min(endMs, command.closedAt === undefined ? Infinity : Date.parse(command.closedAt));
-    }
-  }
-  return columns;
+  const inOrder = commands.toSorted((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt));
+  return [...Map.groupBy(inOrder, ({ name, module }) => `${name} ${module}`).values()];
 }
 
 /** The modules of one run, from left to right as they followed each other. */

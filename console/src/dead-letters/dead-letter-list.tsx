@@ -19,7 +19,7 @@ import { useRights } from '../shell/session.tsx';
 export type DeadLetter = ItemOf<'dead-letters'>;
 
 const COLUMNS: readonly Column<DeadLetter>[] = [
-  { head: 'Status', cell: ({ status }) => <StateMark state={status === 'pending' ? 'failed' : status} /> },
+  { head: 'Status', cell: ({ status, error }) => <StateMark state={stateOf(status, error?.code)} /> },
   { head: 'Type', cell: ({ id, type }) => <MessageLink id={id.split(':')[0] ?? id} text={type} /> },
   { head: 'Error', isWide: true, cell: ({ error }) => <bdi>{error === undefined ? '–' : errorLine(error)}</bdi> },
   { head: 'Handler', isExtra: true, cell: ({ service, handler }) => `${service}/${handler}` },
@@ -32,6 +32,11 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
   { head: 'Attempts', isFigure: true, isExtra: true, cell: ({ attempts }) => attempts },
   { head: 'When', isFigure: true, cell: ({ updatedAt }) => <Ago at={updatedAt} /> },
 ];
+
+/** What was set aside behind a dead letter did not fail itself. */
+function stateOf(status: DeadLetter['status'], code: string | undefined): string {
+  return status === 'pending' ? (code === 'PARKED' ? 'parked' : 'failed') : status;
+}
 
 function KeyCell({ value, holds }: { readonly value: string; readonly holds: boolean }): ReactElement {
   return (

@@ -50,7 +50,7 @@ const COLUMNS: readonly Column<Breaker>[] = [
   { head: 'Do', cell: (row) => <BreakerActions row={row} /> },
 ];
 
-const DECLARE = `service.on('order.placed', 'charge', charge, { breaker: { dependency: 'payments-api' } });`;
+const DECLARE = `hf.on(orderPlaced, 'charge', charge, { breaker: { dependency: 'bank' } });`;
 
 /** The breakers, those that are not closed first. */
 export function BreakerTable(): ReactElement {

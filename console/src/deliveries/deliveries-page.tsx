@@ -80,8 +80,8 @@ const OUTCOMES = [
   ['true', 'Well'],
 ] as const;
 
-const RECORD = `const trace = traceRecorder({ pool, service: 'billing' });
-const call = serviceCall({ …, observe: trace.observe });`;
+const RECORD = `const facts = factRecorder({ service: 'billing', pool });
+const bank = serviceClient({ baseUrl: 'https://bank.internal', onAttempt: facts.call });`;
 
 function Calls(): ReactElement {
   const [search] = usePlace();

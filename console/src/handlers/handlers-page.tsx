@@ -92,7 +92,8 @@ function KeysLink({ row }: { readonly row: HandlerRow }): ReactElement {
   );
 }
 
-const REGISTER = `service.on('order.placed', 'charge', async (message, { signal }) => { … }, { concurrency: 8 });`;
+const REGISTER = `hf.on(orderPlaced, 'charge', async (order, ctx) => { … }, { concurrency: 8 });
+await hf.start();`;
 
 /** Who takes messages, and how each stands. */
 export function HandlersPage(): ReactElement {

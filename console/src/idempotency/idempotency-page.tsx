@@ -52,7 +52,8 @@ const STATUSES = [
   ['failed', 'Failed'],
 ] as const;
 
-const GUARD = `app.post('/orders', idempotent({ store, domain: 'orders' }), placeOrder);`;
+const GUARD = `const idem = idempotency({ service: 'shop', store: postgresIdempotency({ pool }) });
+app.post('/orders', idempotent(idem, { person }), placeOrder);`;
 
 /** What was asked once, and what became of it. The keys themselves are not kept. */
 export function IdempotencyPage(): ReactElement {

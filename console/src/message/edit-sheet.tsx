@@ -1,5 +1,4 @@
 import { type ReactElement, useState } from 'react';
-import { CommandLine } from '../parts/copy-button.tsx';
 import { counted } from '../parts/figures.ts';
 import { Modal } from '../parts/modal.tsx';
 import { ErrorBox } from '../parts/notice.tsx';
@@ -27,28 +26,28 @@ export function EditSheet({
   readonly close: () => void;
 }): ReactElement {
   const { id, payload, version } = message;
-  if (isRedacted(payload)) {
-    return (
-      <Modal title="Edit and replay" close={close}>
-        <p className="dialog-text">
-          Parts of this payload are redacted here, and would be written back as such. Edit it where all of it is known:
-        </p>
-        <CommandLine command={`holdfast dlq:edit --id ${id} --payload-file mended.json --reason <why>`} />
-      </Modal>
-    );
-  }
-  return <EditForm id={id} before={JSON.stringify(payload, null, 2)} version={version} close={close} />;
+  return (
+    <EditForm
+      id={id}
+      before={JSON.stringify(payload, null, 2)}
+      version={version}
+      note={isRedacted(payload) ? 'What is redacted keeps its value, unless you write another there.' : undefined}
+      close={close}
+    />
+  );
 }
 
 function EditForm({
   id,
   before,
   version,
+  note,
   close,
 }: {
   readonly id: string;
   readonly before: string;
   readonly version: number;
+  readonly note: string | undefined;
   readonly close: () => void;
 }): ReactElement {
   const [text, setText] = useState(before);
@@ -86,7 +85,7 @@ function EditForm({
           Reason (optional)
           <input value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
         </label>
-        <p className="muted">The old payload is kept, and shown with the message.</p>
+        <p className="muted">The old payload is kept, and shown with the message. {note}</p>
         {error === undefined ? null : <ErrorBox error={error} />}
         <footer>
           <button type="button" onClick={close}>

@@ -1,5 +1,5 @@
 import type { ReactElement } from 'react';
-import { toneOf, wordOf } from '../parts/state-mark.tsx';
+import { StateGlyph, toneOf, wordOf } from '../parts/state-mark.tsx';
 
 /** How each handler of a message stands, as letters with a colour; in words on hover and for who cannot see it. */
 export function DeliveryDots({
@@ -18,7 +18,8 @@ export function DeliveryDots({
         const name = handler === undefined ? 'no handler' : `${service ?? ''}/${handler}`;
         return (
           <span key={name} className={`chip tone-${toneOf(status)}`} title={`${name}: ${wordOf(status)}`}>
-            {handler ?? 'none'}
+            <StateGlyph state={status} />
+            {handler ?? 'no handler'}
             <span className="hidden">: {wordOf(status)}</span>
           </span>
         );

@@ -26,10 +26,9 @@ export type ListedMessage = ItemOf<'messages'>;
 
 const COLUMNS: readonly Column<ListedMessage>[] = [
   { head: 'State', cell: ({ tab }) => <StateMark state={tab} /> },
-  { head: 'Type', isWide: true, cell: (row) => <MessageLink id={row.id} text={row.type} /> },
+  { head: 'Type', cell: (row) => <MessageLink id={row.id} text={row.type} /> },
   {
     head: 'Key',
-    isExtra: true,
     cell: ({ key }) => (key === undefined ? <span className="muted">–</span> : <KeyLink value={key} />),
   },
   { head: 'Handlers', isExtra: true, cell: ({ deliveries }) => <DeliveryDots deliveries={deliveries} /> },
@@ -117,10 +116,10 @@ function Tabs(): ReactElement {
   );
 }
 
-const SEND = `await service.transaction(async (tx) => {
-  await tx.query('insert into orders …');
-  await tx.send('order.placed', { orderId }, { key: orderId });
-});`;
+const SEND = `await client.query('begin');
+await client.query('insert into orders …');
+await hf.send(client, orderPlaced, { orderId });
+await client.query('commit');`;
 
 function NoMessages({ isFiltered }: { readonly isFiltered: boolean }): ReactElement {
   if (isFiltered) {

@@ -52,9 +52,9 @@ function figure(value: number): ReactElement {
   return <span className={value === 0 ? 'muted' : ''}>{count(value)}</span>;
 }
 
-const REGISTER = `const service = createService({ name: 'billing', pool });
-service.on('order.placed', 'charge', async (message) => { … });
-await service.start();`;
+const REGISTER = `const hf = holdfast({ service: 'billing', store: postgres({ pool }) });
+hf.on(orderPlaced, 'charge', async (order, ctx) => { … });
+await hf.start();`;
 
 /** How each handler stands. */
 export function HandlerTable({ handlers }: { readonly handlers: readonly HandlerOverview[] }): ReactElement {

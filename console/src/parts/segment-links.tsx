@@ -2,6 +2,9 @@ import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { cleaned, usePlace } from './place.ts';
 
+// The router would mark every link to this page.
+const NOTHING = {};
+
 /** A few choices of which one holds; the choice stands in the address. */
 export function SegmentLinks({
   label,
@@ -26,7 +29,8 @@ export function SegmentLinks({
           to="."
           search={cleaned({ ...search, [name]: one === usual ? undefined : one })}
           aria-current={one === value ? 'true' : undefined}
-          className={one === value ? 'active' : ''}
+          className={one === value ? 'picked' : ''}
+          activeProps={NOTHING}
         >
           {title}
           {note === undefined ? null : <span className="note">{note}</span>}

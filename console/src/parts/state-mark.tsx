@@ -108,11 +108,18 @@ export function StateMark({
   const [tone, usual] = WORDS[state] ?? ['pending', state];
   return (
     <span className={`state tone-${tone}`}>
-      <svg viewBox="0 0 12 12" aria-hidden="true">
-        {SHAPES[tone]}
-      </svg>
+      <StateGlyph state={state} />
       {word ?? usual}
     </span>
+  );
+}
+
+/** The drawing of a state alone; its word must stand beside it. */
+export function StateGlyph({ state }: { readonly state: string }): ReactElement {
+  return (
+    <svg className={`glyph tone-${toneOf(state)}`} viewBox="0 0 12 12" aria-hidden="true">
+      {SHAPES[toneOf(state)]}
+    </svg>
   );
 }
 

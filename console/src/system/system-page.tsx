@@ -3,7 +3,7 @@ import type { ReactElement } from 'react';
 import { systemQuery } from '../api/queries.ts';
 import type { Answer } from '../api/wire.ts';
 import { Ago } from '../parts/ago.tsx';
-import { bytes, count } from '../parts/figures.ts';
+import { bytes, count, counted } from '../parts/figures.ts';
 import { Empty, ErrorBox, Skeleton } from '../parts/notice.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { type Column, Rows } from '../parts/rows.tsx';
@@ -72,25 +72,36 @@ function Known({ system }: { readonly system: System }): ReactElement {
   );
 }
 
-const ORDER = { problem: 0, warning: 1, ok: 2 } as const;
-
+/** What is wrong, with what to do; what is well is counted, and folded away. */
 function Findings({ findings }: { readonly findings: System['findings'] }): ReactElement {
+  const { problem = [], warning = [], ok = [] } = Object.groupBy(findings, ({ level }) => level);
   return (
     <section className="block">
       <h2>Findings</h2>
-      <ul className="lines" aria-label="Findings">
-        {findings
-          .toSorted((a, b) => ORDER[a.level] - ORDER[b.level])
-          .map(({ level, title, advice }) => (
-            <li key={title} className="tall">
-              <span className="line-main">
-                <StateMark state={level} /> {title}
-                {advice === undefined ? null : <span className="advice">{advice}</span>}
-              </span>
-            </li>
-          ))}
-      </ul>
+      <FindingLines findings={[...problem, ...warning]} />
+      <details className="folded" open={problem.length + warning.length === 0}>
+        <summary>
+          <StateMark state="ok" word={`${counted(ok.length, 'check')} well`} />
+        </summary>
+        <FindingLines findings={ok} />
+      </details>
     </section>
+  );
+}
+
+function FindingLines({ findings }: { readonly findings: System['findings'] }): ReactElement | null {
+  if (findings.length === 0) return null;
+  return (
+    <ul className="lines">
+      {findings.map(({ level, title, advice }) => (
+        <li key={title} className="tall">
+          <span className="line-main">
+            <StateMark state={level} /> {title}
+            {advice === undefined ? null : <span className="advice">{advice}</span>}
+          </span>
+        </li>
+      ))}
+    </ul>
   );
 }
 
