@@ -7,14 +7,17 @@ import { ROOT, runTool, type ToolResult } from './run-tool.ts';
 const DIST = join(ROOT, 'dist');
 const STAMP = join(ROOT, 'node_modules', '.cache', 'holdfast', 'built-from');
 
-/** Compiles src/ into dist/. The old dist/ stays until the new one is whole, and nothing of it is left then. */
+/** Compiles src/ into dist/, and the console into dist/console/. The old dist/ stays until the new one is whole, and nothing of it is left then. */
 export async function build(): Promise<ToolResult> {
   const from = fingerprint();
   // Beside dist/, not below node_modules/: source maps hold the relative way to src/.
   const fresh = join(ROOT, `dist.${process.pid}`);
   const old = join(ROOT, `dist.${process.pid}.old`);
   try {
-    const result = await runTool(['tsc', '-p', 'tsconfig.build.json', '--outDir', fresh]);
+    const compiled = await runTool(['tsc', '-p', 'tsconfig.build.json', '--outDir', fresh]);
+    if (!compiled.ok) return compiled;
+    const bundled = await runTool(['vite', 'build', 'console', '--outDir', join(fresh, 'console')]);
+    const result = { ...bundled, output: compiled.output + bundled.output, ms: compiled.ms + bundled.ms };
     if (!result.ok) return result;
     if (existsSync(DIST)) renameSync(DIST, old);
     renameSync(fresh, DIST);
@@ -38,7 +41,8 @@ export async function buildIfStale(): Promise<ToolResult> {
 
 function fingerprint(): string {
   const hash = createHash('sha256');
-  const sources = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !file.endsWith('.test.ts'));
+  const patterns = ['src/**/*.ts', 'console/*.*', 'console/{src,public}/**/*.*'];
+  const sources = globSync(patterns, { cwd: ROOT }).filter((file) => !file.endsWith('.test.ts'));
   for (const file of ['tsconfig.json', 'tsconfig.build.json', ...sources.toSorted()]) {
     hash.update(`${file}\0`).update(readFileSync(join(ROOT, file)));
   }

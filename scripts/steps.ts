@@ -26,6 +26,7 @@ export const CHECKS: readonly Step[] = [
     run: () => runTool(['oxlint', '--type-aware', '--deny-warnings', '--report-unused-disable-directives']),
   },
   { name: 'types', run: () => runTool(['tsc', '-p', 'tsconfig.json']) },
+  { name: 'types of console', run: () => runTool(['tsc', '-p', 'console/tsconfig.json']) },
   { name: 'generated files', run: () => runProgram([process.execPath, 'scripts/requirements.ts', '--check']) },
   { name: 'unused code', run: () => runTool(['knip', '--no-progress', '--treat-config-hints-as-errors']) },
 ];

@@ -1,0 +1,67 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactElement } from 'react';
+import type { Answer } from '../api/wire.ts';
+import { Ago } from '../parts/ago.tsx';
+import { shortId } from '../parts/figures.ts';
+import { Empty } from '../parts/notice.tsx';
+
+export type AuditRecord = Answer<'audit'>['items'][number];
+
+/** What was acted on: a message, a handler, or what the details name. */
+export function AuditObject({ record }: { readonly record: AuditRecord }): ReactElement {
+  const { messageId, service, handler, details } = record;
+  const name = handler === undefined ? undefined : `${service ?? ''}/${handler}`;
+  const bulk = textOf(details['bulk'] ?? details['bulkId']);
+  const group = textOf(details['group'] ?? details['groupId']);
+  return (
+    <>
+      {messageId === undefined ? null : (
+        <Link to="/messages/$id" params={{ id: messageId }} className="mono">
+          {shortId(messageId)}
+        </Link>
+      )}
+      {bulk === undefined ? null : (
+        <Link to="/bulk/$id" params={{ id: bulk }} className="mono">
+          {shortId(bulk)}
+        </Link>
+      )}
+      {group === undefined ? null : (
+        <Link to="/dead-letters/groups/$id" params={{ id: group }} className="mono">
+          {shortId(group)}
+        </Link>
+      )}
+      {name === undefined ? null : <span>{name}</span>}
+    </>
+  );
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** What was changed by hand, in short. */
+export function AuditLines({ records }: { readonly records: readonly AuditRecord[] }): ReactElement {
+  if (records.length === 0) {
+    return (
+      <Empty title="Nothing was changed by hand">Every replay, discard, pause … stands here with who and why.</Empty>
+    );
+  }
+  return (
+    <ul className="lines">
+      {records.map((record) => (
+        <li key={record.id}>
+          <span className="line-main">
+            <bdi>{record.actor}</bdi> <strong>{record.verb}</strong> <AuditObject record={record} />
+            {record.reason === undefined ? null : (
+              <span className="muted">
+                {' '}
+                “<bdi>{record.reason}</bdi>”
+              </span>
+            )}
+          </span>
+          <Ago at={record.at} />
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,61 @@
+import { type ReactElement, useState } from 'react';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { useActs } from '../shell/acts.tsx';
+import { useRights } from '../shell/session.tsx';
+import { EditSheet } from './edit-sheet.tsx';
+import { cancelAct, discardAct, replayAct, replayChosenAct } from './message-acts.ts';
+import type { MessageDetail } from './message-page.tsx';
+
+/** How the same is done on the command line. */
+function commandOf({ id, status, deletedAt }: MessageDetail): string {
+  return status === 'failed' && deletedAt === undefined ? `holdfast dlq:replay --id ${id}` : `holdfast why ${id}`;
+}
+
+function isScheduled({ deliveries, dueAt }: MessageDetail): boolean {
+  const wait = deliveries.every(({ status, attempts }) => status === 'waiting' && attempts === 0);
+  return deliveries.length > 0 && wait && dueAt !== undefined && Date.parse(dueAt) > Date.now();
+}
+
+/** What can be done to a message by who looks at it. What cannot is not shown. */
+export function MessageActions({ message }: { readonly message: MessageDetail }): ReactElement {
+  const { canOperate, canAdminister } = useRights();
+  const { ask } = useActs();
+  const [isEditing, setEditing] = useState(false);
+  const { id, deliveries } = message;
+  const failed = deliveries.filter(({ status }) => status === 'failed').length;
+  const open = deliveries.filter(({ status }) => status === 'ready' || status === 'waiting').length;
+  const hasDone = deliveries.some(({ status }) => status === 'delivered');
+  const names = deliveries.flatMap(({ service, handler }) => (handler === undefined ? [] : [`${service}/${handler}`]));
+  return (
+    <div className="action-row">
+      {canOperate && failed > 0 ? (
+        <button type="button" className="primary" data-act="replay" onClick={() => ask(replayAct(id, failed))}>
+          <Icon name="replay" /> Replay{failed > 1 ? ` ${failed}` : ''}
+        </button>
+      ) : null}
+      {canOperate && names.length > 0 && open < names.length ? (
+        <button type="button" onClick={() => ask(replayChosenAct(id, names, canAdminister && hasDone))}>
+          Replay chosen …
+        </button>
+      ) : null}
+      {canAdminister && failed > 0 && !hasDone ? (
+        <button type="button" onClick={() => setEditing(true)}>
+          <Icon name="edit" /> Edit and replay
+        </button>
+      ) : null}
+      {canOperate && isScheduled(message) ? (
+        <button type="button" onClick={() => ask(cancelAct(id))}>
+          Cancel
+        </button>
+      ) : null}
+      {canOperate && failed + open > 0 ? (
+        <button type="button" onClick={() => ask(discardAct(id, failed > 0 ? failed : open, failed === 0))}>
+          <Icon name="discard" /> Discard
+        </button>
+      ) : null}
+      <CopyButton text={commandOf(message)} label="Copy as a command" word="Copy as command" />
+      {isEditing ? <EditSheet message={message} close={() => setEditing(false)} /> : null}
+    </div>
+  );
+}

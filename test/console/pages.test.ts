@@ -1,0 +1,171 @@
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { describe, expect } from 'vitest';
+import { needs } from '../support/needs.ts';
+import { openPage, sharedStage, type Stage } from './open-console.ts';
+
+const test = needs('postgres', 'chromium');
+const stageOf = sharedStage();
+
+/** Each page with something that is there once it has been read. */
+function pagesOf({ failed, scheduled }: Stage): readonly (readonly [path: string, sign: string])[] {
+  return [
+    ['', 'text=things need you'],
+    ['messages', 'table[aria-label=Messages] tbody tr'],
+    [`messages?open=${failed}`, 'aside >> text=there is no exchange rate'],
+    [`messages/${failed}`, '.why >> text=there is no exchange rate'],
+    [`messages/${scheduled}`, '.countdown'],
+    ['dead-letters', '.groups >> text=ECONNREFUSED'],
+    ['dead-letters?view=list', 'table[aria-label="Dead letters"] tbody tr'],
+    ['bulk', 'text=No bulk operation yet'],
+    ['keys', 'table[aria-label="Held keys"] tbody tr'],
+    ['handlers', 'table[aria-label=Handlers] tbody tr'],
+    ['deliveries', 'table[aria-label=Breakers] tbody tr'],
+    ['deliveries?view=calls', 'table[aria-label="Outgoing calls"] tbody tr'],
+    ['idempotency', 'table[aria-label="Idempotency records"] tbody tr'],
+    ['commands?target=run_456', '.run-graph >> text=publish'],
+    ['trace?id=req-8412', '.waterfall >> text=POST /orders'],
+    ['system', 'table[aria-label=Workers] tbody tr'],
+    ['audit', 'text=Nothing was changed by hand'],
+  ];
+}
+
+interface AxeResult {
+  readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
+}
+
+/** What axe finds against WCAG 2.2 AA on the page as it is now. */
+async function violations(page: Page): Promise<string[]> {
+  // The page's policy forbids scripts of others, as it should: the test's own comes through the debugger.
+  await page.evaluate(axe.source);
+  const result = await page.evaluate(() => {
+    const inPage = globalThis as unknown as { axe: { run(options: object): Promise<AxeResult> } };
+    return inPage.axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] });
+  });
+  return result.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 300)).join('\n')}`);
+}
+
+describe.each([
+  ['light', 1_280],
+  ['dark', 1_280],
+  ['light', 390],
+  ['dark', 390],
+] as const)('in %s, %i pixels wide', (scheme, width) => {
+  test('every page shows what there is, fits the screen, and axe finds nothing wrong with it [X.5] [X.6] [X.7]', async (servers) => {
+    const stage = await stageOf(servers);
+    const page = await openPage(stage.context, stage.address, { scheme, width });
+    const found: string[] = [];
+    for (const [path, sign] of pagesOf(stage)) {
+      await page.goto(stage.address + path);
+      await page.locator(sign).first().waitFor();
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      if (wide > width) found.push(`${path} is ${wide} pixels wide`);
+      found.push(...(await violations(page)).map((one) => `${path} ${one}`));
+    }
+    expect(found).toEqual([]);
+  });
+});
+
+test('the console works below any path, also when a page deep in it is opened first [X.5]', async (servers) => {
+  const { shop, context, failed } = await stageOf(servers);
+  const address = await shop.serve({ basePath: '/ops/console' });
+  const page = await openPage(context, `${address}messages/${failed}`);
+  await page.locator('.why >> text=there is no exchange rate').waitFor();
+  await page.getByRole('link', { name: 'Keys' }).click();
+  await page.locator('table[aria-label="Held keys"] tbody tr').first().waitFor();
+  expect(new URL(page.url()).pathname).toBe('/ops/console/keys');
+});
+
+test('a viewer logs in with a token, sees the pages, and no button that would be refused [X.9]', async (servers) => {
+  const { shop, context, failed, parked } = await stageOf(servers);
+  const token = 'a-token-of-a-viewer';
+  const address = await shop.serve({ tokens: [{ token, role: 'viewer', actor: 'wall' }] });
+  const page = await openPage(context, address, { expects: /401/ });
+  await page.getByLabel('Access token').fill('this-is-not-the-token');
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByRole('alert').waitFor();
+  await page.getByLabel('Access token').fill(token);
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByText('wall · viewer').waitFor();
+  const verbs = /^(Replay|Discard|Edit|Cancel|Pause|Resume|Retire|Limit|Release|Skip|Resolve|Ignore|Hold|Close$)/;
+  for (const path of [
+    `messages/${failed}`,
+    `messages/${parked}`,
+    'dead-letters',
+    'dead-letters?view=list',
+    'keys',
+    'handlers',
+    'deliveries',
+  ]) {
+    await page.goto(address + path);
+    await page.locator('main h1').waitFor();
+    await page.locator('.skeleton').waitFor({ state: 'detached' });
+    expect(await page.getByRole('button', { name: verbs }).allTextContents(), path).toEqual([]);
+  }
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await page.getByLabel('Access token').waitFor();
+});
+
+test('the keyboard reaches pages, rows, the palette and the help [X.5]', async (servers) => {
+  const { context, address, failed } = await stageOf(servers);
+  const page = await openPage(context, `${address}messages?status=failed`);
+  const rows = page.locator('table[aria-label=Messages] tbody tr');
+  await rows.first().waitFor();
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  await page.keyboard.press('k');
+  expect(await rows.first().getAttribute('class')).toContain('current');
+  await page.keyboard.press('Enter');
+  await page.getByRole('complementary', { name: 'Message' }).waitFor();
+  expect(new URL(page.url()).searchParams.get('open')).toBe(await rows.first().getAttribute('data-row'));
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('/');
+  await page.keyboard.type('han');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('billing/charge');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => new URL(page.url()).searchParams.get('handler')).toBe('billing/charge');
+  await page.locator('h1').click();
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('g');
+  await page.keyboard.press('k');
+  await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type(failed);
+  await page.keyboard.press('Enter');
+  await page.locator('.why >> text=there is no exchange rate').waitFor();
+  await page.keyboard.press('r');
+  await page.getByRole('dialog', { name: 'Replay 1 failed handler?' }).waitFor();
+});
+
+test('new messages are told and do not move the list; the icon is red while something needs somebody [X.5]', async (servers) => {
+  const { shop, context, address } = await stageOf(servers);
+  const page = await openPage(context, `${address}messages`);
+  const first = page.locator('table[aria-label=Messages] tbody tr').first();
+  const before = await first.getAttribute('data-row');
+  const sent = await shop.send({ customer: 'cus_new' });
+  const pill = page.getByRole('button', { name: /^\d+ new$/ });
+  await pill.waitFor();
+  expect(await first.getAttribute('data-row')).toBe(before);
+  await pill.click();
+  await expect.poll(() => first.getAttribute('data-row')).toBe(sent);
+  expect(await page.locator('#favicon').getAttribute('href')).toContain('favicon-alert.svg');
+});
+
+test('the theme is the system’s until another is chosen, which is kept [X.5]', async (servers) => {
+  const { context, address } = await stageOf(servers);
+  const page = await openPage(context, `${address}audit`, { scheme: 'light' });
+  const background = (): Promise<string> =>
+    page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  const light = await background();
+  await page.getByRole('button', { name: 'Theme: system' }).click();
+  const dark = await background();
+  expect(dark).not.toBe(light);
+  await page.reload();
+  expect(await background()).toBe(dark);
+  await page.getByRole('button', { name: 'Theme: dark' }).click();
+  await page.getByRole('button', { name: 'Theme: light' }).click();
+  await page.getByRole('button', { name: 'Theme: system' }).waitFor();
+});
