@@ -141,7 +141,7 @@ describe('the system', () => {
     await database.sql(`select pg_current_xact_id()`);
     const { operator } = database;
     const snapshot = async (): Promise<unknown> => (await operator.system()).oldestSnapshot?.application;
-    await expect.poll(snapshot, { interval: 100 }).toBe('forgetful');
+    await expect.poll(snapshot, { interval: 300 }).toBe('forgetful');
     const system = await operator.system();
     expect(system).toMatchObject({
       version: 'unknown',
