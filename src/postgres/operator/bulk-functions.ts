@@ -47,8 +47,8 @@ export function bulkFunctions(schema: string): readonly string[] {
 
 /** What became of started items. A failed cycle is in the row or in its history; what is in neither has succeeded. */
 function followFunction(schema: string): string {
-  const failure = (history: string): string =>
-    `(select e from jsonb_array_elements(${history}) e where (e ->> 'cycle')::int = l.cycle limit 1)`;
+  const failure = `(select e from jsonb_array_elements(coalesce(d.failure_history, x.failure_history)) e
+        where (e ->> 'cycle')::int = l.cycle limit 1)`;
   return `create function ${schema}.bulk_follow(b ${schema}.bulk) returns ${schema}.bulk language plpgsql ${KEPT_PLAN} as $$
   declare
     v_seen int;
@@ -64,7 +64,7 @@ function followFunction(schema: string): string {
       left join lateral (
         select x.outcome, x.failure_history, x.done_at from ${schema}.delivered x
         where d.id is null and x.id = l.id and x.handler = l.handler and x.rerun = l.rerun limit 1) x on true
-      left join lateral (select ${failure('coalesce(d.failure_history, x.failure_history)')} as entry) h on true
+      left join lateral (select ${failure} as entry) h on true
       cross join lateral (
         -- It is run again on purpose: only what has succeeded is.
         select ${SUCCEEDED} as outcome, clock_timestamp() as at, null::jsonb as error where d.rerun > l.rerun
