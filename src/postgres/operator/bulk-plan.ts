@@ -77,13 +77,13 @@ function forecastStatement(schema: string): string {
     select json_build_object('service', h.service, 'handler', h.name, 'count', p.n, 'keys', p.keys,
       'workers', (select count(*) from ${schema}.worker w where w.expires_at > clock_timestamp()
         and w.lanes && array(select l.id from ${schema}.lane l where l.handler = h.id)),
-      'isPaused', h.paused_at is not null or (select m.is_paused from ${schema}.meta m where m.one), 'isBreakerOpen', ${isBreakerOpen()},
+      'isPaused', h.paused_at is not null or (select m.is_paused from ${schema}.meta m where m.one), 'isBreakerOpen', ${isBreakerOpen(schema)},
       'behind', coalesce(b.n, 0))::text as row
     from parts p join ${schema}.handler h on h.id = p.handler left join behind b on b.handler = p.handler
     order by p.n desc, h.service, h.name`;
 }
 
-/** Whether the breaker of the handler `h` is open. */
-function isBreakerOpen(): string {
-  return 'false';
+/** Whether the breaker of the handler `h` keeps its messages waiting. */
+function isBreakerOpen(schema: string): string {
+  return `exists (select from ${schema}.breaker k where k.service = h.service and k.name = h.breaker and k.state <> 0)`;
 }
