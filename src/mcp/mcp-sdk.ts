@@ -9,7 +9,7 @@ export interface SdkToolResult {
 }
 
 /** What is known of one request. */
-export interface SdkContext {
+interface SdkContext {
   readonly mcpReq: {
     readonly _meta?: Readonly<Record<string, unknown>>;
     readonly envelope?: Readonly<Record<string, unknown>>;
@@ -17,7 +17,7 @@ export interface SdkContext {
 }
 
 /** A server of the SDK, as far as it is used. */
-export interface SdkServer {
+interface SdkServer {
   readonly server: { getClientVersion(): { readonly name?: string } | undefined };
   registerTool(
     name: string,

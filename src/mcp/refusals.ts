@@ -1,4 +1,4 @@
-import type { BadId, HandlerRefusal, NotFound } from '../operator/operator-outcomes.ts';
+import type { BadId, NotFound } from '../operator/operator-outcomes.ts';
 import { refusal, type ToolRefusal } from './tool.ts';
 
 /** Why nothing can be said about an id. */
@@ -9,11 +9,4 @@ export function refusedId(outcome: NotFound | BadId): ToolRefusal {
         'no message has that id: it was never committed, or its history is no longer kept',
         'take an id from list_dlq_events or search_messages',
       );
-}
-
-/** Why no handler, or more than one, is meant. */
-export function refusedHandler(outcome: HandlerRefusal): ToolRefusal {
-  return outcome.kind === 'unknown-handler'
-    ? refusal('no handler goes by that name', 'list_handlers lists them; write the name, or service/name')
-    : refusal('two services have a handler of that name', `write ${outcome.write.join(' or ')}`);
 }

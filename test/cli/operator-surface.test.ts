@@ -230,7 +230,10 @@ describe('dead letters by cause', () => {
       code: 1,
       err: expect.stringContaining('pass --yes'),
     });
-    expect(await run('bulk', 'start', id, '--yes')).toMatchObject({ code: 2, err: expect.stringContaining('reason') });
+    expect(await run('bulk', 'start', id, '--yes')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--reason is missing'),
+    });
     expect(await run('bulk', 'start', id, '--reason', 'test data', '--yes', '--watch')).toMatchObject({
       code: 0,
       out: expect.stringContaining('2 of 2 ended: 2 discarded'),

@@ -2,7 +2,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { expect } from 'vitest';
 
 /** What a tool answered. */
-export interface Told {
+interface Told {
   readonly isError: boolean;
   /** Our own sentence. */
   readonly summary: string;

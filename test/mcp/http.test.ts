@@ -139,22 +139,6 @@ describe('the tools for agents over HTTP', () => {
       { actor: 'mcp:bob', verb: 'pause-bulk', reason: 'wait for the bank' },
       { actor: 'mcp:ann', verb: 'start-bulk', reason: 'account opened' },
     ]);
-    await expect(connect('secret-of-nobody-0123456789')).rejects.toThrow();
-  });
-
-  test('pages of other origins are refused before anything else', async ({ postgres: _ }) => {
-    const agents = mcpServer({ operator: {} as never });
-    const request = new Request('http://localhost:4747/mcp', {
-      method: 'POST',
-      headers: { origin: 'https://evil.example' },
-    });
-    expect((await agents.fetch(request)).status).toBe(403);
-  });
-
-  test('without the SDK it is told what to install', async ({ postgres: _ }) => {
-    const agents = mcpServer({ operator: {} as never, loadSdk: async () => undefined });
-    const calls = [agents.fetch(new Request('http://localhost/mcp', { method: 'POST' })), agents.serveStdio()];
-    for (const call of calls) await expect(call).rejects.toThrow('npm install @modelcontextprotocol/server');
-    expect(() => mcpServer({ operator: {} as never, maxItems: 0 })).toThrow('maxItems');
+    await expect(connect('secret-of-nobody-0123456789')).rejects.toThrow(/401|Unauthorized|token/i);
   });
 });

@@ -203,6 +203,7 @@ async function ask(invocation: Invocation, verb: string, { verb: does, total, co
         ? `Never begin the ${counted(counts.selected, 'dead letter')} that are left?`
         : undefined;
   if (question === undefined) return;
+  if (verb === 'start' && does === 'discard') invocation.options.required('reason', `'test data'`);
   const isKind = verb === 'start' && does === 'replay';
   if (!(await confirm(invocation, question, isKind ? 'go-on' : 'refuse'))) throw new CliError('nothing was changed');
 }
