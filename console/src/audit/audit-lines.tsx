@@ -3,7 +3,6 @@ import type { ReactElement } from 'react';
 import type { Answer } from '../api/wire.ts';
 import { Ago } from '../parts/ago.tsx';
 import { shortId } from '../parts/figures.ts';
-import { Empty } from '../parts/notice.tsx';
 
 export type AuditRecord = Answer<'audit'>['items'][number];
 
@@ -42,9 +41,7 @@ function textOf(value: unknown): string | undefined {
 /** What was changed by hand, in short. */
 export function AuditLines({ records }: { readonly records: readonly AuditRecord[] }): ReactElement {
   if (records.length === 0) {
-    return (
-      <Empty title="Nothing was changed by hand">Every replay, discard, pause … stands here with who and why.</Empty>
-    );
+    return <p className="muted pad">Nothing yet. Every replay, discard, pause … stands here with who and why.</p>;
   }
   return (
     <ul className="lines">

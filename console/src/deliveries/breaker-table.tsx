@@ -47,7 +47,7 @@ const COLUMNS: readonly Column<Breaker>[] = [
       </bdi>
     ),
   },
-  { head: 'Do', cell: (row) => <BreakerActions row={row} /> },
+  { head: 'Do', isActions: true, cell: (row) => <BreakerActions row={row} /> },
 ];
 
 const DECLARE = `hf.on(orderPlaced, 'charge', charge, { breaker: { dependency: 'bank' } });`;

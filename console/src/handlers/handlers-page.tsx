@@ -69,7 +69,7 @@ const COLUMNS: readonly Column<HandlerRow>[] = [
     isExtra: true,
     cell: ({ limit }) => limit ?? <span className="muted">as coded</span>,
   },
-  { head: 'Do', cell: (row) => <HandlerActions row={row} /> },
+  { head: 'Do', isActions: true, cell: (row) => <HandlerActions row={row} /> },
 ];
 
 function DeadLink({ row }: { readonly row: HandlerRow }): ReactElement {

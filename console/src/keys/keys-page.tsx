@@ -49,7 +49,7 @@ const COLUMNS: readonly Column<HeldKey>[] = [
   { head: 'Held', isFigure: true, isExtra: true, cell: ({ holder }) => <Ago at={holder.since} /> },
   { head: 'Failed', isFigure: true, isExtra: true, cell: ({ failed }) => count(failed) },
   { head: 'Behind', isFigure: true, cell: ({ behind }) => count(behind) },
-  { head: 'Do', cell: (row) => <KeyActions row={row} /> },
+  { head: 'Do', isActions: true, cell: (row) => <KeyActions row={row} /> },
 ];
 
 /** Keys whose later messages wait behind one that retries or has failed. */

@@ -38,7 +38,7 @@ export function MessagePage(): ReactElement {
         <Icon name="back" /> Messages
       </Link>
       <PageHead title={<bdi>{data.type}</bdi>} plain={data.type} note={<Facts message={data} />}>
-        <button type="button" className="quiet" onClick={() => print()}>
+        <button type="button" className="quiet print-button" onClick={() => print()}>
           <Icon name="print" /> Print
         </button>
       </PageHead>

@@ -34,7 +34,7 @@ function WhyLine({ one, isNamed }: { readonly one: DeliveryReason; readonly isNa
   const { reason, handler, sentence } = one;
   return (
     <li>
-      {isNamed && handler !== undefined ? <strong>{handler} </strong> : null}
+      {isNamed && handler !== undefined ? <strong>{handler}: </strong> : null}
       <bdi>{inOwnTime(sentence)}</bdi>
       {'dueAt' in reason ? <Countdown at={reason.dueAt} /> : null}
       {reason.kind === 'behind' ? (

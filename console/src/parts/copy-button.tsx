@@ -21,7 +21,7 @@ export function CopyButton({
     <button
       type="button"
       className={word === undefined ? 'quiet square' : 'quiet'}
-      aria-label={isCopied ? 'Copied' : label}
+      aria-label={word === undefined ? (isCopied ? 'Copied' : label) : undefined}
       title={isCopied ? 'Copied' : label}
       onClick={(event) => {
         event.stopPropagation();

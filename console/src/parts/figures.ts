@@ -10,6 +10,7 @@ export function counted(value: number, one: string, many: string = `${one}s`): s
 
 /** A rate: `0`, `0.3`, `12`. */
 export function rate(value: number): string {
+  if (value > 0 && value < 0.05) return '< 0.1';
   return value === 0 ? '0' : value < 10 ? value.toFixed(1) : count(Math.round(value));
 }
 

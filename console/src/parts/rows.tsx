@@ -8,6 +8,8 @@ export interface Column<Row> {
   readonly isFigure?: boolean;
   /** Left out on narrow screens. */
   readonly isExtra?: boolean;
+  /** What can be done to the row. */
+  readonly isActions?: boolean;
   /** Takes what is left, and is cut at its end. */
   readonly isWide?: boolean;
 }
@@ -32,8 +34,9 @@ export interface Selection {
   readonly toggleAll: (ids: readonly string[]) => void;
 }
 
-function classOf<Row>({ isFigure, isExtra, isWide }: Column<Row>): string {
-  return [isFigure ? 'figure' : '', isExtra ? 'extra' : '', isWide ? 'wide' : ''].join(' ').trim();
+function classOf<Row>({ isFigure, isExtra, isWide, isActions }: Column<Row>): string {
+  const names = [isFigure && 'figure', isExtra && 'extra', isWide && 'wide', isActions && 'actions-cell'];
+  return names.filter(Boolean).join(' ');
 }
 
 /** A compact table. */
@@ -42,7 +45,7 @@ export function Rows<Row>(props: RowsProps<Row>): ReactElement {
   const ids = rows.map((row) => idOf(row));
   return (
     <div className="table-box">
-      <table aria-label={label}>
+      <table aria-label={label} className={columns.some(({ isActions }) => isActions) ? 'with-actions' : ''}>
         <thead>
           <tr>
             {selection === undefined ? null : (
@@ -111,7 +114,7 @@ function Line<Row>({
         </td>
       )}
       {columns.map((column) => (
-        <td key={column.head} className={classOf(column)}>
+        <td key={column.head} className={classOf(column)} data-head={column.head.toLowerCase()}>
           {column.cell(row)}
         </td>
       ))}
