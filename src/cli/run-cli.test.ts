@@ -76,6 +76,10 @@ describe('the program', () => {
     });
   });
 
+  test('an empty id to trace is a usage error', async () => {
+    expect(await run(['trace', ''])).toMatchObject({ code: 2, err: 'error: trace needs an id: holdfast trace <id>\n' });
+  });
+
   test('answers a program in JSON, problems too', async () => {
     const { code, out, err } = await run(['dlq:list', '--json']);
     expect([code, out]).toEqual([1, '']);
