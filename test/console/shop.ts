@@ -83,6 +83,7 @@ export async function openShop({ url, schema }: { readonly url: string; readonly
     return { moduleId };
   });
   const relays = await Promise.all([hf, billing].map((one) => one.start({ observers: [facts.relay] })));
+  await leaveHandler(holdfast({ service: 'legacy', store }));
   const closers: (() => Promise<void>)[] = [];
   const operator = postgresOperator({ pool, schema });
   const inTransaction: Shop['inTransaction'] = (work) => inOne(pool, work);
@@ -134,6 +135,12 @@ function registerBilling(billing: Holdfast<PoolClient>): void {
     },
     { policy: policy({ schedule: steps([600_000, 600_000]) }), onDead: 'pass', breaker: { dependency: 'bank' } },
   );
+}
+
+/** A handler that is known, and that nobody serves any more. */
+async function leaveHandler(legacy: Holdfast<PoolClient>): Promise<void> {
+  legacy.on(event<object>('order.archived'), 'archive', async () => {});
+  await (await legacy.start()).stop({ drainMs: 10 });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
