@@ -1,7 +1,8 @@
+import { PLAIN_ROUTES, type PlainRoute } from './plain-routes.ts';
 import { isRefusal, refusalStatus } from './problem.ts';
 import type { Route } from './route.ts';
 import { ROUTES } from './routes/all-routes.ts';
-import { type AnySchema, kindOf, objectOf, type JsonSchema } from './schema.ts';
+import { kindOf, objectOf, type JsonSchema } from './schema.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -12,6 +13,7 @@ export function openApi(version: string, basePath: string): Json {
     const path = `/${route.path.replaceAll(/:(\w+)/g, '{$1}')}`;
     (paths[path] ??= {})[route.method.toLowerCase()] = operationOf(route);
   }
+  for (const plain of PLAIN_ROUTES) (paths[plain.path] ??= {})[plain.method] = plainOperation(plain);
   return {
     openapi: '3.1.0',
     info: {
@@ -46,6 +48,23 @@ const PROBLEM: JsonSchema = {
   },
   required: ['type', 'title', 'status', 'detail', 'code', 'next'],
 };
+
+const REFUSED = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
+
+function plainOperation({ id, summary, isOpen, body, answer, type }: PlainRoute): Json {
+  return {
+    operationId: id,
+    summary,
+    ...(isOpen === true ? { security: [] } : {}),
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: true, content: { 'application/json': { schema: body.json } } } }),
+    responses: {
+      200: { description: 'As asked.', content: { [type]: { schema: answer?.json ?? { type: 'string' } } } },
+      default: { description: 'It was refused or did not work.', content: REFUSED },
+    },
+  };
+}
 
 function operationOf(route: Route): Json {
   const { id, method, role, summary, body } = route;
@@ -97,7 +116,7 @@ function responsesOf(route: Route): Json {
   const given = shapes.filter((shape) => !isRefused(shape));
   const refused = shapes.filter(isRefused);
   const byStatus = Map.groupBy(refused, (shape) => refusalStatus(kindOf(shape) ?? ''));
-  const problem = { content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } } };
+  const problem = { content: REFUSED };
   const refusedResponses = [...byStatus].map(([status, of]) => [
     String(status),
     { description: of.map((shape) => kindOf(shape)).join(', '), ...problem },
@@ -115,18 +134,4 @@ function responsesOf(route: Route): Json {
 /** True when an outcome of this kind is a refusal on this route. */
 export function isRefusedKind(kind: string | undefined, refusals: readonly string[]): boolean {
   return kind !== undefined && (isRefusal(kind) || refusals.includes(kind));
-}
-
-/** The part of a route's schema that fits an answer with status 200. */
-export function givenShapes({
-  answer,
-  refusals,
-}: {
-  readonly answer: AnySchema;
-  readonly refusals: readonly string[];
-}): JsonSchema {
-  const shapes = answer.json.oneOf;
-  return shapes === undefined
-    ? answer.json
-    : { oneOf: shapes.filter((shape) => !isRefusedKind(kindOf(shape), refusals)) };
 }

@@ -6,6 +6,8 @@ import { systemEffects } from '../system/effects.ts';
 import { answerRoute, noRoute, type RouteSetting, wrongMethod } from './answer-route.ts';
 import { type Caller, forgedWrite, Gate, sessionCookie } from './authenticate.ts';
 import { EventHub } from './event-hub.ts';
+import { PROMETHEUS_CONTENT_TYPE } from '../telemetry/prometheus-text.ts';
+import { metricsText } from './metrics-text.ts';
 import { answerNode, type NodeRequest } from './node-listener.ts';
 import { openApi } from './openapi.ts';
 import { packageVersion } from './package-version.ts';
@@ -207,7 +209,9 @@ class Server {
 
   async #metrics(): Promise<Response> {
     const pages = (this.#options.metrics ?? []).map(({ text }) => text());
-    return new Response(pages.join(''), { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
+    // Numbers of this process are worth having while the database is away, too.
+    const overview = await this.#options.operator.overview({ range: 'hour' }).catch(() => undefined);
+    return new Response(metricsText(pages, overview), { headers: { 'content-type': PROMETHEUS_CONTENT_TYPE } });
   }
 
   async #file(request: Request, place: Place, path: string, basePath: string): Promise<Response> {
