@@ -18,8 +18,6 @@ export async function seed(pool: Pool, { delivered, dead }: SeedSize): Promise<v
   await pool.query(`insert into holdfast.worker (id, name, service, lanes, expires_at)
     values (gen_random_uuid(), 'bench', 'billing', array(select n::smallint from generate_series(1, 12) n), 'infinity')`);
   const type = `(array['order.placed', 'order.paid', 'user.created', 'mail.sent'])[1 + n % 4]`;
-  const sentMs = (count: number): string =>
-    `(extract(epoch from now()) * 1000)::bigint - ((${count} - n)::bigint * 604800000 / ${count})`;
   await pool.query(`insert into holdfast.delivered (slot, id, handler, outcome, version, attempts, cycle, rerun, duration_ms, done_at,
       type, key, payload, source, created_at)
     select n * 8 / ${delivered + 1}, bench_id(${sentMs(delivered)}, n), 1 + n % 12, case when n % 5000 = 0 then 1 else 0 end, 0, 1, 0, 0, 5,
@@ -53,4 +51,9 @@ async function seedOthers(pool: Pool): Promise<void> {
       case when n % 3 = 0 then 'call' else 'request' end, n % 100 <> 0, null, array['r' || n],
       jsonb_build_object('operation', 'pay', 'url', 'https://api.bank.example/pay', 'httpStatus', 200, 'latencyMs', 12.3, 'attempt', 1)
     from generate_series(1, 200000) n`);
+}
+
+/** When message `n` of so many was sent: evenly over a week. */
+function sentMs(count: number): string {
+  return `(extract(epoch from now()) * 1000)::bigint - ((${count} - n)::bigint * 604800000 / ${count})`;
 }

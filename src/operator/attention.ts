@@ -17,7 +17,7 @@ export interface AttentionFacts {
   readonly groups: readonly Pick<ErrorGroup, 'id' | 'service' | 'handler' | 'pending' | 'error'>[];
   /** There are more groups than these. */
   readonly hasMoreGroups: boolean;
-  /** Keys that stand still behind a dead letter; counted up to 10,000. */
+  /** Keys that stand still behind a dead letter; counted up to 1,000. */
   readonly heldKeys: number;
   /** Messages whose type no handler takes. */
   readonly withoutHandler: readonly { readonly type: string; readonly count: number }[];
@@ -68,7 +68,7 @@ function noWorker({ workers, handlers }: AttentionFacts): readonly Attention[] {
   const unserved = handlers.filter((one) => one.workers.length === 0 && one.pending + one.waiting > 0);
   if (workers === 0) {
     const open = unserved.reduce((sum, one) => sum + one.pending + one.waiting, 0);
-    const waits = open === 0 ? 'what is sent waits' : `${counted(open, 'delivery waits', 'deliveries wait')}`;
+    const waits = open === 0 ? 'what is sent waits' : counted(open, 'delivery waits', 'deliveries wait');
     return [{ kind: 'no-worker', text: `No worker is running: ${waits}`, link: 'system' }];
   }
   return unserved.map((one): Attention => {

@@ -38,6 +38,6 @@ test('a filter of messages that cannot be one is refused with what is wrong [X.1
     { payload: 'a' },
     { statsu: 'failed' },
   ];
-  for (const filter of refused) expect(() => checkMessageFilter(filter), JSON.stringify(filter)).toThrow();
+  for (const filter of refused) expect(() => checkMessageFilter(filter), JSON.stringify(filter)).toThrow('messages()');
   expect(() => checkMessageFilter({ status: 'failed', type: 'order.*', payload: [] })).not.toThrow();
 });

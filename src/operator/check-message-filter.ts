@@ -1,11 +1,9 @@
 import { OptionCheck } from '../kernel/check-options.ts';
-import { checkLimit, checkText, checkTime, MAX_PAGE } from './check-request.ts';
+import { checkLimit, checkPayloadMatches, checkText, checkTime, MAX_PAGE } from './check-request.ts';
 import { MESSAGE_TABS, type MessageFilter } from './message-list.ts';
 import type { Paging, PayloadMatch } from './operator.ts';
 
 const TEXTS = ['type', 'key', 'service', 'handler', 'error'] as const;
-const MOST_MATCHES = 20;
-const DEEPEST = 20;
 const CURSOR = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Refuses a filter of messages that is not one, all wrong fields at once. Throws `INVALID_OPTIONS`. */
@@ -18,35 +16,12 @@ export function checkMessageFilter(filter: MessageFilter & Paging): void {
   for (const name of TEXTS) checkText(check, name, filter[name]);
   checkTime(check, 'since', since);
   checkTime(check, 'until', until);
-  if (payload !== undefined) checkMatches(check, payload);
+  checkPayloadMatches(check, 'payload', payload);
   checkLimit(check, limit, MAX_PAGE);
   if (cursor !== undefined && !(typeof cursor === 'string' && CURSOR.test(cursor))) {
     check.refuse('cursor', cursor, 'pass what the page before gave as next');
   }
   check.done();
-}
-
-function checkMatches(check: OptionCheck, matches: unknown): void {
-  const write = `pass up to ${MOST_MATCHES} values such as { path: ['customer', 'id'], value: 42 }`;
-  if (!Array.isArray(matches) || matches.length > MOST_MATCHES || !matches.every(isMatch)) {
-    check.refuse('payload', matches, write);
-  }
-}
-
-function isMatch(match: unknown): match is PayloadMatch {
-  if (typeof match !== 'object' || match === null) return false;
-  const { path, value } = match as Partial<PayloadMatch>;
-  return Array.isArray(path) && path.length > 0 && path.length <= DEEPEST && path.every(isStorable) && isSimple(value);
-}
-
-function isSimple(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isFinite(value);
-  return value === null || typeof value === 'boolean' || isStorable(value);
-}
-
-/** What the database has as text in JSON. */
-function isStorable(text: unknown): boolean {
-  return typeof text === 'string' && text.length <= 2_000 && text.isWellFormed() && !text.includes('\u0000');
 }
 
 type Tree = Map<string, Tree | PayloadMatch['value']>;

@@ -1,7 +1,7 @@
 import type { DeliveryStatus, MessageSummary } from './operator-records.ts';
 import type { Page, Paging, PayloadMatch } from './operator.ts';
 
-/** The tabs of the list of messages. `scheduled`: waits for a time its sender set; `retrying`: for its next attempt. */
+/** The tabs of the list of messages. `scheduled`: waits for a time its sender set; `retrying`: for its next attempt, or for its turn after a replay. */
 export const MESSAGE_TABS = [
   'pending',
   'in_flight',

@@ -49,6 +49,7 @@ export interface HandlerOverview extends HandlerRecord {
   /** Ready, exact up to 10,000. */
   readonly pending: number;
   readonly waiting: number;
+  /** Dead letters; exact while there are no more than 100,000 of all handlers. */
   readonly failed: number;
   /** Age of its oldest ready delivery. */
   readonly oldestMs: number | undefined;

@@ -143,7 +143,7 @@ describe('holdfast doctor', () => {
     await client.query(`revoke execute on all functions in schema ${schema} from public`);
     const lacks = of(await examine(as), 'privileges');
     expect(lacks?.found).toContain('insert/update on idempotency');
-    expect(lacks?.found).toContain('execute on delivery_append');
+    expect(lacks?.found).toMatch(/execute on \w+/);
     await client.query(lacks?.next ?? '');
     const after = await examine(as);
     expect(after.findings.filter((one) => one.status === 'problem')).toEqual([]);

@@ -46,6 +46,16 @@ async function expectAllVerbs(pool: SqlConnection, schema: string, dead: readonl
   expect((await operator.stats()).handlers).toMatchObject([{ waiting: 2, failed: 0 }]);
   expect((await operator.audit({ limit: 1 })).items).toMatchObject([{ verb: 'pause' }]);
   expect((await operator.heldKeys()).items).toMatchObject([{ key: 'k', behind: 1 }]);
+  const payload = [{ path: ['text'], value: '"é\\' }];
+  expect((await operator.messages({ payload, type: 'order.*' })).items).toMatchObject([
+    { id: second, tab: 'retrying' },
+  ]);
+  expect((await operator.messageTabs()).find(({ tab }) => tab === 'discarded')).toMatchObject({ count: 1 });
+  expect(await operator.overview({ range: 'day' })).toMatchObject({ at: expect.any(Date), handlers: [{ failed: 0 }] });
+  expect((await operator.system()).findings.length).toBeGreaterThan(5);
+  expect((await operator.idempotencyRecords()).items).toEqual([]);
+  expect((await operator.commands({ target: 't' })).items).toEqual([]);
+  expect((await operator.outgoingCalls({ isOk: true })).items).toEqual([]);
 }
 
 /** What a recorder writes through this client is found. */

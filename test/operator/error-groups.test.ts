@@ -9,7 +9,8 @@ import { needs, type TestServer } from '../support/needs.ts';
 import { ANN, OperatorDatabase } from './operator-database.ts';
 
 const test = needs('postgres');
-const orderPlaced = event<{ n: number; key?: string }>('order.placed', { key: (order) => order.key });
+/** Those with a number below 0 have one key; each other has one of its own. */
+const orderPlaced = event<{ n: number }>('order.placed', { key: ({ n }) => (n < 0 ? 'k' : `k${n}`) });
 
 /** What is thrown for the message with this number. */
 type Thrower = (n: number) => void;
@@ -36,10 +37,13 @@ async function openShop(
     groups: async () => [...(await operator.groups()).items].sort((a, b) => (a.id < b.id ? -1 : 1)),
     send: async (...numbers) => {
       const client = await pool.connect();
-      await client.query('begin');
-      for (const n of numbers) await hf.send(client as never, orderPlaced, n < 0 ? { n, key: 'k' } : { n });
-      await client.query('commit');
-      client.release();
+      try {
+        await client.query('begin');
+        for (const n of numbers) await hf.send(client as never, orderPlaced, { n });
+        await client.query('commit');
+      } finally {
+        client.release();
+      }
       expected += numbers.length * Object.keys(handlers).length;
       const total = async (): Promise<number> =>
         (await operator.groups()).items.reduce((sum, one) => sum + one.total, 0);

@@ -116,7 +116,7 @@ describe('the list of messages', () => {
     for (const [n, id] of ids.entries()) {
       await database.delivery({
         id,
-        state: (['ready', 'failed', 'delivered'] as const)[n % 3],
+        state: (['ready', 'failed', 'delivered'] as const)[n % 3] ?? 'ready',
         ...(n % 3 === 1 ? { error: SMTP_ERROR } : {}),
       });
       if (n % 4 === 0) await database.delivery({ id, handler: 2, state: n % 8 === 0 ? 'delivered' : 'ready' });

@@ -77,7 +77,7 @@ describe('the overview', () => {
       sourceId: 'kafka:t@0@1',
       takenAs: 'thing.done',
     };
-    for (let time = 0; time < 3; time++) await worker.session.receive([message as never], 60_000);
+    for (let time = 0; time < 3; time++) await worker.session.receive([message], 60_000);
     worker.session.observe?.({ kind: 'run-refused', handler: 'first', delivery: {} as never, reason: 'lease-lost' });
     await worker.session.leave(worker.id);
     expect(sums(await database.operator.overview())).toMatchObject({ suppressed: 3, refused: 1 });
@@ -141,7 +141,7 @@ describe('the system', () => {
     await database.sql(`select pg_current_xact_id()`);
     const { operator } = database;
     const snapshot = async (): Promise<unknown> => (await operator.system()).oldestSnapshot?.application;
-    await expect.poll(snapshot, { interval: 100 }).toBe('forgetful');
+    await expect.poll(snapshot, { interval: 300 }).toBe('forgetful');
     const system = await operator.system();
     expect(system).toMatchObject({
       version: 'unknown',

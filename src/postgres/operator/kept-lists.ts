@@ -95,8 +95,6 @@ async function listCalls(
   if (isOk !== undefined && typeof isOk !== 'boolean') check.refuse('isOk', isOk, 'write true or false');
   check.done();
   const host = `coalesce(w.fields ->> 'destination', substring(w.fields ->> 'url' from '^[a-z+]+://(?:[^/@]*@)?([^/?#]+)'))`;
-  const number = (name: string): string =>
-    `case when jsonb_typeof(w.fields -> '${name}') = 'number' then round((w.fields ->> '${name}')::numeric) end`;
   return walkPage(sql, 'outgoingCalls()', paging, {
     from: `select f.* from ${schema}.fact f`,
     order: ['f.id'],
@@ -107,9 +105,14 @@ async function listCalls(
       and ($4::text is null or ${host} = $4::text) and ($5::text is null or w.is_ok = $5::text::boolean)`,
     params: [service ?? null, destination ?? null, isOk ?? null],
     row: `json_build_object('id', w.id, 'at', w.at, 'service', w.service, 'operation', coalesce(w.fields ->> 'operation', 'call'),
-      'destination', ${host}, 'isOk', w.is_ok, 'status', ${number('httpStatus')},
-      'durationMs', ${number('latencyMs')}, 'attempt', ${number('attempt')},
+      'destination', ${host}, 'isOk', w.is_ok, 'status', ${numberOf('httpStatus')},
+      'durationMs', ${numberOf('latencyMs')}, 'attempt', ${numberOf('attempt')},
       'error', coalesce(w.fields ->> 'error', w.fields ->> 'errorClass'))`,
     read: (fields) => readRecord<OutgoingCall>(fields, ['at']),
   });
+}
+
+/** A number of a fact, a whole one. */
+function numberOf(name: string): string {
+  return `case when jsonb_typeof(w.fields -> '${name}') = 'number' then round((w.fields ->> '${name}')::numeric) end`;
 }

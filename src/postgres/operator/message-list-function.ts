@@ -1,5 +1,5 @@
 /** How many deliveries a call for a page of messages reads at most, and how many an index may give it to sort. */
-export const WALK_LIMIT = 10_000;
+const WALK_LIMIT = 10_000;
 
 /** Under which a page is planned: with the filter's values known, and in the order of an index whatever the estimates of the day. */
 export const PAGE_SETTINGS =
@@ -11,7 +11,7 @@ const FITS = `(t_type is null or d.type = t_type) and (t_prefix is null or d.typ
       and (t_error is null or position(t_error in lower(concat_ws(' ', d.error ->> 'name', d.error ->> 'code', d.error ->> 'message'))) > 0)
       and (t_payload is null or d.payload @> t_payload)`;
 const OPEN_FITS = `${FITS} and (t_state is null or d.state = t_state)
-      and (t_is_retry is null or (d.attempts > 0 or d.error is not null) = t_is_retry)`;
+      and (t_is_retry is null or (d.attempts > 0 or d.cycle > 0 or d.error is not null) = t_is_retry)`;
 const DONE_FITS = `${FITS} and (t_outcome is null or d.outcome = t_outcome)`;
 
 const TAKE = `seen := seen + 1;
@@ -167,7 +167,7 @@ function rows(schema: string): string {
         'error', coalesce(d.error ->> 'code', d.error ->> 'name', 'error') || ': ' || (d.error ->> 'message'),
         'firstFailedAt', d.first_failed_at`;
   return `select json_build_object(${shared}, 'state', d.state, 'dueAt', d.due_at, 'failedAt', d.failed_at,
-        'isRetry', d.attempts > 0 or d.error is not null, 'fits', coalesce(t_is_open and ${OPEN_FITS}, false),
+        'isRetry', d.attempts > 0 or d.cycle > 0 or d.error is not null, 'fits', coalesce(t_is_open and ${OPEN_FITS}, false),
         'isRunning', exists (select from ${schema}.live_run r where r.id = d.id and r.handler = d.handler))::text
         from ${schema}.delivery d left join ${schema}.handler h on h.id = d.handler where d.id = any (ids)
         union all

@@ -58,7 +58,7 @@ export function messageTabsFunction(schema: string): string {
       with running as materialized (select distinct r.id from ${schema}.live_run r),
       open as materialized (
         select d.id, bool_or(d.state = 2) as failed, bool_or(d.state = 0) as ready,
-          bool_or(d.state = 1 and (d.attempts > 0 or d.error is not null)) as retries
+          bool_or(d.state = 1 and (d.attempts > 0 or d.cycle > 0 or d.error is not null)) as retries
         from ${schema}.delivery d where d.id = any (ready) or d.id = any (waiting) group by d.id),
       ended as materialized (
         select d.id, max(d.outcome) filter (where d.outcome = 1) as discarded, max(d.outcome) as outcome

@@ -5,7 +5,7 @@ import type { SqlRunner } from '../sql-runner.ts';
 import { handlerVerbs } from './handler-verbs.ts';
 import { type Fields, readJson, readRecord } from './read-record.ts';
 
-/** How things are at this moment. Numbers are counted up to 10,000. */
+/** How things are at this moment. Ready and waiting deliveries are counted up to 10,000, dead letters up to 100,000 in all. */
 export interface Present {
   readonly nowMs: number;
   /** Put in line since the schema was made. */
@@ -15,7 +15,7 @@ export interface Present {
   readonly workers: number;
   /** How long the first of them has lived. */
   readonly aliveMs: number | undefined;
-  /** Keys that stand still behind a dead letter. */
+  /** Keys that stand still behind a dead letter; counted up to 1,000. */
   readonly heldKeys: number;
   /** Messages whose type no handler takes. */
   readonly withoutHandler: number;

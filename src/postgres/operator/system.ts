@@ -60,12 +60,12 @@ function systemStatement(schema: string): string {
           'isHousekeeper', exists (select from ${schema}.lease l where l.owner = w.id and l.unit = ${HOUSE_UNIT}),
           'running', coalesce((select json_agg(r.row order by r.started_at) from (${runs}) r), '[]')) order by w.service, w.name)
         from ${schema}.worker w where w.expires_at > clock_timestamp()), '[]'),
-      'tables', coalesce((${tables(schema)}), '[]'))::text as row
+      'tables', coalesce((${tablesStatement(schema)}), '[]'))::text as row
     from ${schema}.meta m`;
 }
 
 /** The slots of the history are one table. */
-function tables(schema: string): string {
+function tablesStatement(schema: string): string {
   return `select json_agg(json_build_object('table', t.name, 'rows', t.rows, 'deadRows', t.dead, 'bytes', t.bytes,
         'indexBytes', t.index_bytes, 'vacuumedAt', t.vacuumed_at) order by t.bytes + t.index_bytes desc, t.name)
       from (select coalesce(p.relname, c.relname) as name, sum(pg_stat_get_live_tuples(c.oid)) as rows,
@@ -75,19 +75,22 @@ function tables(schema: string): string {
         where c.relnamespace = '${schema}'::regnamespace and c.relkind = 'r' group by 1) t`;
 }
 
+function msSince(time: string): string {
+  return `floor(extract(epoch from clock_timestamp() - ${time}) * 1000)`;
+}
+
 /** Who keeps the database from cleaning up. This user may not see all sessions; then it is the oldest of those it sees. */
 async function oldestSnapshot(sql: SqlRunner): Promise<SnapshotHolder | undefined> {
-  const ms = (since: string): string => `floor(extract(epoch from clock_timestamp() - ${since}) * 1000)`;
   const [row] = await sql.query(
     `select json_build_object('what', s.what, 'id', s.id, 'user', s.usr, 'application', nullif(s.application, ''),
         'state', s.state, 'ageMs', s.age_ms)::text as row
     from (
       select case when a.backend_type = 'walsender' then 'standby' else 'session' end as what, a.pid::text as id,
-        a.usename::text as usr, a.application_name as application, a.state, ${ms('coalesce(a.xact_start, a.query_start)')} as age_ms,
+        a.usename::text as usr, a.application_name as application, a.state, ${msSince('coalesce(a.xact_start, a.query_start)')} as age_ms,
         age(a.backend_xmin) as xids
       from pg_stat_activity a where a.backend_xmin is not null and a.pid <> pg_backend_pid()
       union all
-      select 'prepared-transaction', p.gid, p.owner::text, null, 'prepared', ${ms('p.prepared')}, age(p.transaction)
+      select 'prepared-transaction', p.gid, p.owner::text, null, 'prepared', ${msSince('p.prepared')}, age(p.transaction)
       from pg_prepared_xacts p
       union all
       select 'replication-slot', r.slot_name::text, null, r.plugin::text, case when r.active then 'active' else 'inactive' end, null,

@@ -32,7 +32,7 @@ export async function walkPage<T>(sql: SqlRunner, of: string, paging: Paging, wa
     check.done();
   }
   const place: readonly SqlParam[] = [found?.[1] ?? found?.[0] ?? null, found?.[2] ?? null];
-  const [row] = await sql.query(walkStatement(walk, limit, found != null), [...place, ...walk.params]);
+  const [row] = await sql.query(walkStatement(walk, limit, cursor !== undefined), [...place, ...walk.params]);
   const { rows, end } = readJson(row, 'row') as {
     readonly rows: readonly { readonly place: string; readonly row: Fields }[];
     readonly end: string | null;

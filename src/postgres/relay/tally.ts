@@ -13,7 +13,7 @@ export interface TallyRow {
 type Counts = { -readonly [Name in Exclude<keyof TallyRow, 'handler'>]: number };
 
 /** Stands for what no handler did. */
-export const NO_HANDLER = '';
+const NO_HANDLER = '';
 
 /** Counts in memory what this process settles: nothing is written for a message. */
 export class Tally {
@@ -40,7 +40,7 @@ export class Tally {
 
   /** Gives what was counted, and begins anew. */
   take(): readonly TallyRow[] {
-    const rows = [...this.#rows].map(([handler, counts]) => ({ handler, ...counts }));
+    const rows = [...this.#rows].map(([handler, counts]) => Object.assign({ handler }, counts));
     this.#rows = new Map();
     return rows;
   }

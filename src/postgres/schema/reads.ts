@@ -8,7 +8,7 @@ import { HISTORY_SLOTS } from './messages.ts';
  */
 export function messageReads(schema: string): readonly string[] {
   return [
-    `create index delivery_dead on ${schema}.delivery (id) where state = 2`,
+    `create index delivery_dead on ${schema}.delivery (id, handler) where state = 2`,
     ...slots().map(
       (slot) => `create index delivered_${slot}_given_up on ${schema}.delivered_${slot} (id) where outcome > 0`,
     ),
@@ -24,10 +24,9 @@ function slots(): readonly number[] {
 
 /**
  * Indexes the history by key and payload, or takes that back; by the owner of the tables. Not by default: it makes a finished
- * delivery cost about half as much again (docs/decisions/0019).
+ * delivery cost several times as much to write (docs/decisions/0019).
  */
 function historySearch(schema: string): string {
-  const each = (statement: (slot: number) => string): string => slots().map(statement).join('; ');
   return `create function ${schema}.history_search(is_on boolean) returns void language plpgsql as $body$
     begin
       if is_on then
@@ -37,4 +36,8 @@ function historySearch(schema: string): string {
         ${each((slot) => `drop index if exists ${schema}.delivered_${slot}_key, ${schema}.delivered_${slot}_payload`)};
       end if;
     end $body$`;
+}
+
+function each(statement: (slot: number) => string): string {
+  return slots().map(statement).join('; ');
 }
