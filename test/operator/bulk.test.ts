@@ -286,9 +286,8 @@ describe('a bulk operation', () => {
     await operator.startBulk(bulk.id, ANN);
     await desk.step();
     expect(await desk.bulk(bulk.id)).toMatchObject({ state: 'done', counts: { ...NO_ITEMS, discarded: 2 } });
-    expect(
-      (await operator.deadLetters({ status: 'discarded' })).items.map((letter) => letter.messageId).toSorted(),
-    ).toEqual([one?.messageId, two?.messageId].toSorted());
+    const given = (await operator.deadLetters({ status: 'discarded' })).items.map((letter) => letter.messageId);
+    expect(new Set(given)).toEqual(new Set([one?.messageId, two?.messageId]));
     expect((await operator.audit({ verb: 'discard' })).items).toMatchObject([
       { details: { bulk: bulk.id } },
       { details: { bulk: bulk.id } },
@@ -356,9 +355,9 @@ describe('a bulk operation', () => {
     await desk.database.sql(`update $S.bulk set next_at = next_at - interval '1 hour'`);
     while ((await desk.bulk(id)).counts.selected > 0) await operator.stepBulks();
     const rows = await desk.database.sql<{ ms: number }>(
-      `select extract(epoch from started_at) * 1000 as ms from $S.bulk_item order by place`,
+      `select (extract(epoch from started_at) * 1000)::float8 as ms from $S.bulk_item order by place`,
     );
-    const times = rows.map(({ ms }) => Number(ms));
+    const times = rows.map(({ ms }) => ms);
     const tooFast = times.flatMap((from, i) =>
       times.slice(i).filter((to, more) => more + 1 > ((to - from + PACE_WINDOW_MS) / 1_000) * perSecond + 1.001),
     );

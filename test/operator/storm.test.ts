@@ -79,5 +79,5 @@ test('three processes fail thousands for one cause at once into one group for ea
   const replays = `select count(*)::int as n, count(distinct message_id)::int as messages from $S.audit
     where verb = 'replay' and details ->> 'bulk' = $1`;
   expect(await database.sql(replays, [id])).toEqual([{ n: MESSAGES, messages: MESSAGES }]);
-  expect((await operator.group(group)).kind === 'found' && (await counts()).sort()).toEqual([MESSAGES, MESSAGES]);
+  expect(await counts()).toEqual([MESSAGES, MESSAGES]);
 });

@@ -17,10 +17,19 @@ export function outcomeNumber(outcome: BulkOutcome): number {
   return BULK_OUTCOMES.indexOf(outcome);
 }
 
-const [SELECTED, STARTED, SUCCEEDED, FAILED, DISCARDED, SKIPPED, DROPPED] = BULK_OUTCOMES.map(outcomeNumber);
+const SELECTED = outcomeNumber('selected');
+const STARTED = outcomeNumber('started');
+const SUCCEEDED = outcomeNumber('succeeded');
+const FAILED = outcomeNumber('failed');
+const DISCARDED = outcomeNumber('discarded');
+const SKIPPED = outcomeNumber('skipped');
+const DROPPED = outcomeNumber('dropped');
 
-/** The place of an outcome in `counts`. */
-const count = (outcome: BulkOutcome): string => `b.counts[${outcomeNumber(outcome) + 1}]`;
+/** How many have an outcome. */
+const count = (outcome: BulkOutcome, counts = 'b.counts'): string => `${counts}[${outcomeNumber(outcome) + 1}]`;
+
+// What is locked by others is passed over, but not further than one step.
+const IS_IN_REACH = `i.place <= b.begun + ${START_AT_ONCE}`;
 
 /**
  * How bulk operations are carried on. Each step is one transaction that locks the operation first, so any number of processes may step
@@ -38,8 +47,8 @@ export function bulkFunctions(schema: string): readonly string[] {
 
 /** What became of started items. A failed cycle is in the row or in its history; what is in neither has succeeded. */
 function followFunction(schema: string): string {
-  const failure = (history: string): string =>
-    `(select e from jsonb_array_elements(${history}) e where (e ->> 'cycle')::int = l.cycle limit 1)`;
+  const failure = `(select e from jsonb_array_elements(coalesce(d.failure_history, x.failure_history)) e
+        where (e ->> 'cycle')::int = l.cycle limit 1)`;
   return `create function ${schema}.bulk_follow(b ${schema}.bulk) returns ${schema}.bulk language plpgsql ${KEPT_PLAN} as $$
   declare
     v_seen int;
@@ -48,14 +57,14 @@ function followFunction(schema: string): string {
   begin
     with looked as materialized (
       select i.place, i.id, i.handler, i.cycle, i.rerun from ${schema}.bulk_item i
-      where i.bulk = b.id and i.outcome = ${STARTED} and i.place > b.followed order by i.place limit ${FOLLOW_AT_ONCE}),
+      where i.bulk = b.id and i.outcome = ${STARTED} and i.place > b.followed and ${IS_IN_REACH} order by i.place limit ${FOLLOW_AT_ONCE}),
     ends as (
       select l.place, e.* from looked l
       left join ${schema}.delivery d on d.id = l.id and d.handler = l.handler
       left join lateral (
         select x.outcome, x.failure_history, x.done_at from ${schema}.delivered x
         where d.id is null and x.id = l.id and x.handler = l.handler and x.rerun = l.rerun limit 1) x on true
-      left join lateral (select ${failure('coalesce(d.failure_history, x.failure_history)')} as entry) h on true
+      left join lateral (select ${failure} as entry) h on true
       cross join lateral (
         -- It is run again on purpose: only what has succeeded is.
         select ${SUCCEEDED} as outcome, clock_timestamp() as at, null::jsonb as error where d.rerun > l.rerun
@@ -81,7 +90,9 @@ function followFunction(schema: string): string {
       b.counts[n] := b.counts[n] + v_ended[n];
       ${count('started')} := ${count('started')} - v_ended[n];
     end loop;
-    b.followed := case when v_seen < ${FOLLOW_AT_ONCE} then 0 else v_last end;
+    select coalesce(min(i.place) - 1, b.begun) into b.ended_to from ${schema}.bulk_item i
+      where i.bulk = b.id and i.outcome = ${STARTED} and i.place > b.ended_to and ${IS_IN_REACH};
+    b.followed := case when v_seen < ${FOLLOW_AT_ONCE} then b.ended_to else v_last end;
     return b;
   end $$`;
 }
@@ -93,6 +104,7 @@ function beginFunction(schema: string): string {
   declare
     v_now timestamptz := clock_timestamp();
     v_room int := ${START_AT_ONCE};
+    v_all int[];
     v_places int[];
     v_ids uuid[];
     v_handlers smallint[];
@@ -104,9 +116,9 @@ function beginFunction(schema: string): string {
       v_room := least(v_room, case when b.next_at > v_now then 0
         else floor(extract(epoch from v_now - b.next_at) * b.per_second) + 1 end);
     end if;
-    v_places := array(select i.place from ${schema}.bulk_item i where i.bulk = b.id and i.outcome = ${SELECTED}
-      and (b.state <> 'canary' or i.place <= b.canary_to) order by i.place limit v_room);
-    update ${schema}.bulk_item i set outcome = ${SKIPPED}, ended_at = v_now where i.bulk = b.id and i.place = any (v_places)
+    v_all := array(select i.place from ${schema}.bulk_item i where i.bulk = b.id and i.outcome = ${SELECTED} and i.place > b.begun
+      and ${IS_IN_REACH} and (b.state <> 'canary' or i.place <= b.canary_to) order by i.place limit v_room);
+    update ${schema}.bulk_item i set outcome = ${SKIPPED}, ended_at = v_now where i.bulk = b.id and i.place = any (v_all)
       and not exists (select from ${schema}.delivery d where ${is});
     get diagnostics v_count = row_count;
     ${count('skipped')} := ${count('skipped')} + v_count;
@@ -114,15 +126,17 @@ function beginFunction(schema: string): string {
     -- A row that is locked is somebody else's at this moment: its turn comes again.
     select array_agg(s.place), array_agg(s.id), array_agg(s.handler) into v_places, v_ids, v_handlers from (
       select i.place, d.id, d.handler from ${schema}.bulk_item i join ${schema}.delivery d on ${is}
-      where i.bulk = b.id and i.place = any (v_places) and i.outcome = ${SELECTED}
+      where i.bulk = b.id and i.place = any (v_all) and i.outcome = ${SELECTED}
       order by d.id, d.handler for update of d skip locked) s;
-    if v_ids is null then return b; end if;
-    if b.verb = 'replay' then
+    v_count := 0;
+    if v_ids is null then
+      null;
+    elsif b.verb = 'replay' then
       v_count := ${schema}.operator_replay(v_ids, v_handlers, b.generation, b.actor, b.reason, v_details);
     else
       v_count := ${schema}.operator_discard(v_ids, v_handlers, false, 1::smallint, b.actor, b.reason, v_details);
     end if;
-    if v_count <> cardinality(v_ids) then
+    if v_count <> coalesce(cardinality(v_ids), 0) then
       raise exception 'holdfast: % of % locked items were written', v_count, cardinality(v_ids);
     end if;
     update ${schema}.bulk_item i set started_at = v_now, cycle = i.cycle + 1,
@@ -132,6 +146,8 @@ function beginFunction(schema: string): string {
     ${count('selected')} := ${count('selected')} - v_count;
     if b.verb = 'replay' then ${count('started')} := ${count('started')} + v_count;
     else ${count('discarded')} := ${count('discarded')} + v_count; end if;
+    select coalesce(min(i.place) - 1, v_all[cardinality(v_all)], b.begun) into b.begun
+      from ${schema}.bulk_item i where i.bulk = b.id and i.place = any (v_all) and i.outcome = ${SELECTED};
     if b.per_second is not null then b.next_at := b.next_at + v_count / b.per_second * interval '1 second'; end if;
     return b;
   end $$`;
@@ -145,7 +161,7 @@ function decideFunction(schema: string): string {
     v_next int;
   begin
     if b.state = 'canary' then
-      select min(i.place) into v_next from ${schema}.bulk_item i where i.bulk = b.id and i.outcome = ${SELECTED};
+      select min(i.place) into v_next from ${schema}.bulk_item i where i.bulk = b.id and i.place = b.begun + 1 and i.outcome = ${SELECTED};
       if ${count('failed')} > 0 then
         b.state := 'paused';
         b.is_canary_over := true;
@@ -168,11 +184,11 @@ function decideFunction(schema: string): string {
       return b;
     end if;
     if ${count('started')} > 0 then
-      b.look_at := case when p_is_moving and b.followed > 0 then v_now else v_now + interval '${FOLLOW_MS} milliseconds' end;
+      b.look_at := case when p_is_moving and b.followed > b.ended_to then v_now else v_now + interval '${FOLLOW_MS} milliseconds' end;
     end if;
     if b.state = 'running' and ${count('selected')} > 0
       or b.state = 'canary' and exists (select from ${schema}.bulk_item i
-        where i.bulk = b.id and i.outcome = ${SELECTED} and i.place <= b.canary_to) then
+        where i.bulk = b.id and i.outcome = ${SELECTED} and i.place > b.begun and i.place <= b.canary_to) then
       b.look_at := least(b.look_at, case when b.next_at > v_now then b.next_at when p_is_moving then v_now
         else v_now + interval '${LOCKED_MS} milliseconds' end);
     end if;
@@ -185,7 +201,7 @@ function stepFunction(schema: string): string {
   return `create function ${schema}.bulk_step() returns jsonb language plpgsql as $$
   declare
     b ${schema}.bulk;
-    v_before int[] := array_fill(0, array[${BULK_OUTCOMES.length}]);
+    v_before int[];
     v_is_found boolean;
   begin
     select * into b from ${schema}.bulk where look_at <= clock_timestamp() order by look_at limit 1 for update skip locked;
@@ -198,13 +214,13 @@ function stepFunction(schema: string): string {
       if b.state in ('canary', 'running') then b := ${schema}.bulk_begin(b); end if;
       b := ${schema}.bulk_decide(b, b.counts <> v_before);
       update ${schema}.bulk u set state = b.state, paused_for = b.paused_for, ended_at = b.ended_at, counts = b.counts,
-        canary_to = b.canary_to, is_canary_over = b.is_canary_over, next_at = b.next_at, look_at = b.look_at, followed = b.followed
+        canary_to = b.canary_to, is_canary_over = b.is_canary_over, next_at = b.next_at, look_at = b.look_at, followed = b.followed,
+        begun = b.begun, ended_to = b.ended_to
         where u.id = b.id;
     end if;
     return jsonb_build_object('isStepped', v_is_found,
-      'started', v_before[${SELECTED! + 1}] - coalesce(${count('selected')}, 0) - coalesce(${count('skipped')}, 0) + v_before[${SKIPPED! + 1}],
-      'ended', coalesce(b.total - ${count('selected')} - ${count('started')}, 0)
-        - case when v_is_found then b.total - v_before[${SELECTED! + 1}] - v_before[${STARTED! + 1}] else 0 end,
+      'started', coalesce(${count('selected', 'v_before')} + ${count('skipped', 'v_before')} - ${count('selected')} - ${count('skipped')}, 0),
+      'ended', coalesce(${count('selected', 'v_before')} + ${count('started', 'v_before')} - ${count('selected')} - ${count('started')}, 0),
       'againInMs', (select greatest(case when v_is_found then 0 else ${LOCKED_MS} end,
           ceil(extract(epoch from min(o.look_at) - clock_timestamp()) * 1000))::int
         from ${schema}.bulk o where o.look_at is not null having count(*) > 0));
@@ -242,7 +258,7 @@ function changeFunction(schema: string): string {
     elsif p_verb = 'cancel' then
       b.state := 'cancelled';
       update ${schema}.bulk_item i set outcome = ${DROPPED}, ended_at = clock_timestamp()
-        where i.bulk = b.id and i.outcome = ${SELECTED};
+        where i.bulk = b.id and i.outcome = ${SELECTED} and i.place > b.begun;
       ${count('dropped')} := ${count('selected')};
       ${count('selected')} := 0;
     else

@@ -38,10 +38,10 @@ export async function planBulk(
 }
 
 /** One statement, so what is selected is of one moment. One more than the limit is looked for, to tell that there are more. */
-export function planStatement(schema: string, condition: string): string {
+function planStatement(schema: string, condition: string): string {
   const counts = BULK_OUTCOMES.map((outcome) => (outcome === 'selected' ? 'least(s.n, s.most)' : '0')).join(', ');
   return `with picked as materialized (
-      select row_number() over (order by l.updated_at, l.id) as place, l.message_id, split_part(l.id, ':', 2)::smallint as handler, l.cycle
+      select row_number() over (order by l.updated_at, l.id) as place, l.message_id, split_part(l.id, ':', 2)::smallint as handler, l.cycle, l.rerun
       from (${deadLetterBranches(schema).pending}) l where ${condition}
       order by l.updated_at, l.id limit $3::text::int + 1),
     size as (select count(*)::int as n, $3::text::int as most from picked),
@@ -52,15 +52,14 @@ export function planStatement(schema: string, condition: string): string {
       from size s returning id),
     items as (
       insert into ${schema}.bulk_item (bulk, place, id, handler, cycle, rerun)
-      select b.id, p.place, p.message_id, p.handler, d.cycle, d.rerun from planned b, picked p
-      join ${schema}.delivery d on d.id = p.message_id and d.handler = p.handler, size s
+      select b.id, p.place, p.message_id, p.handler, p.cycle, p.rerun from planned b, size s, picked p
       where p.place <= s.most)
     select id::text from planned`;
 }
 
 function sampleStatement(schema: string): string {
   return `select ${DEAD_LETTER_JSON} as row from ${schema}.bulk_item i join (${deadLetterBranches(schema).pending}) l
-      on l.message_id = i.id and l.id = i.id || ':' || i.handler
+      on l.message_id = any (array[i.id]) and l.id = i.id || ':' || i.handler
     where i.bulk = $1::text::uuid and i.place <= ${SAMPLE} order by i.place`;
 }
 
@@ -78,9 +77,9 @@ function forecastStatement(schema: string): string {
     select json_build_object('service', h.service, 'handler', h.name, 'count', p.n, 'keys', p.keys,
       'workers', (select count(*) from ${schema}.worker w where w.expires_at > clock_timestamp()
         and w.lanes && array(select l.id from ${schema}.lane l where l.handler = h.id)),
-      'isPaused', h.paused_at is not null or m.is_paused, 'isBreakerOpen', ${isBreakerOpen()},
+      'isPaused', h.paused_at is not null or (select m.is_paused from ${schema}.meta m where m.one), 'isBreakerOpen', ${isBreakerOpen()},
       'behind', coalesce(b.n, 0))::text as row
-    from parts p join ${schema}.handler h on h.id = p.handler left join behind b on b.handler = p.handler, ${schema}.meta m
+    from parts p join ${schema}.handler h on h.id = p.handler left join behind b on b.handler = p.handler
     order by p.n desc, h.service, h.name`;
 }
 

@@ -63,7 +63,7 @@ function changeStatement(schema: string, state: ErrorGroupState): string {
 }
 
 /** Pending ones and the trend are counted for the groups of the page alone. */
-export function groupStatement(schema: string, condition: string, order: string): string {
+function groupStatement(schema: string, condition: string, order: string): string {
   return `with page as materialized (select g.* from ${schema}.error_groups g where ${condition} ${order})
     select to_char(g.last_seen_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '~' || g.id as place,
       json_build_object('id', g.id, 'service', g.service, 'handler', g.handler, 'type', g.type, 'error', g.error, 'frames', g.frames,

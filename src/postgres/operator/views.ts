@@ -120,7 +120,7 @@ export function deadLetterBranches(schema: string): Readonly<Record<DeadLetterSt
       ${columns.firstFailedAt ?? 'd.first_failed_at'} as first_failed_at,
       ${columns.failedAt} as last_attempt_at, d.failure_history, '${status}'::text as status,
       ${from === 'delivery' ? 'd.holds, null::text as reason, null::text as actor' : 'false as holds, d.reason, d.actor'},
-      d.created_at, ${columns.updatedAt} as updated_at
+      d.created_at, ${columns.updatedAt} as updated_at, d.rerun
     from ${schema}.${from} d left join ${schema}.handler h on h.id = d.handler where ${where}`;
   const lastCycle = {
     error: `(${last} -> 'error')`,

@@ -52,7 +52,9 @@ function groupTables(schema: string): readonly string[] {
  *   canary_to the last place that is a canary
  *   next_at   when the pace allows the next one
  *   look_at   when the next step is due; absent: nothing is to be done
+ *   begun     the place up to which none is left that has not begun · ended_to: up to which all have ended
  *   followed  the place up to which started items were looked at in this round
+ * Items are read by place, from these on: an index over outcomes would be written with each step, and read past all that is done.
  * Of an item: cycle and rerun are those it was selected in; once it is started, those of the run that is followed.
  */
 function bulkTables(schema: string): readonly string[] {
@@ -78,6 +80,8 @@ function bulkTables(schema: string): readonly string[] {
       is_canary_over boolean not null default false,
       next_at timestamptz,
       look_at timestamptz,
+      begun int not null default 0,
+      ended_to int not null default 0,
       followed int not null default 0)`,
     `create index bulk_due on ${schema}.bulk (look_at) where look_at is not null`,
     `create index bulk_newest on ${schema}.bulk (created_at desc, id desc)`,
@@ -92,7 +96,6 @@ function bulkTables(schema: string): readonly string[] {
       started_at timestamptz,
       ended_at timestamptz,
       error jsonb,
-      primary key (bulk, place))`,
-    `create index bulk_item_open on ${schema}.bulk_item (bulk, outcome, place) where outcome < 2`,
+      primary key (bulk, place)) with (fillfactor = 70)`,
   ];
 }
