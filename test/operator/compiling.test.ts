@@ -52,10 +52,7 @@ test('no read of an operator is taken for dear enough to be compiled, which woul
   await Promise.all([operator.messages({ type: 'a*' }), operator.messageTabs(), operator.idempotencyRecords()]);
   await Promise.all([operator.commands(), operator.outgoingCalls()]);
   expect(costs.size).toBeGreaterThan(25);
-  const [{ limit = 0 } = {}] = await database.sql<{ limit: number }>(
-    `select current_setting('jit_above_cost')::float8 as limit`,
-  );
-  expect([...costs].filter(([, cost]) => cost > limit).map(([text, cost]) => `${cost}: ${text.slice(0, 200)}`)).toEqual(
-    [],
-  );
+  // PostgreSQL's default of jit_above_cost.
+  const dear = [...costs].filter(([, cost]) => cost > 100_000);
+  expect(dear.map(([text, cost]) => `${cost}: ${text.slice(0, 200)}`)).toEqual([]);
 });
