@@ -1,16 +1,34 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { RequestFacts } from './server-options.ts';
 
-/** A request as Node, Express and the like hand it on. */
-export type NodeRequest = IncomingMessage & {
+/** What is used of a request of Node, of Express and the like. */
+export interface NodeRequest {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly rawHeaders: readonly string[];
+  readonly readableEnded: boolean;
+  readonly socket: { readonly remoteAddress?: string | undefined };
   /** Of Express: the whole path, where `url` has lost the part it was mounted at. */
   readonly originalUrl?: string;
   /** Of Express: that part. */
   readonly baseUrl?: string;
   /** Where a parser has read the body already. */
   readonly body?: unknown;
-};
+}
+
+/** What is used of Node's `ServerResponse`. */
+export interface NodeResponse {
+  statusCode: number;
+  readonly headersSent: boolean;
+  readonly destroyed: boolean;
+  setHeader(name: string, value: string | readonly string[]): unknown;
+  writeHead(status: number, headers: Record<string, string>): unknown;
+  flushHeaders(): void;
+  write(chunk: Uint8Array): boolean;
+  end(): unknown;
+  on(event: 'drain' | 'close', listener: () => void): unknown;
+  off(event: 'drain' | 'close', listener: () => void): unknown;
+}
 
 type Answer = (
   request: Request,
@@ -18,9 +36,9 @@ type Answer = (
 ) => Promise<Response>;
 
 /** Answers a request of Node with what a function of `Request` answers. Never throws, never rejects. */
-export async function answerNode(req: NodeRequest, res: ServerResponse, answer: Answer): Promise<void> {
+export async function answerNode(req: NodeRequest, res: NodeResponse, answer: Answer): Promise<void> {
   const gone = new AbortController();
-  res.once('close', () => gone.abort());
+  res.on('close', () => gone.abort());
   try {
     const request = toRequest(req, gone.signal);
     const response = await answer(request, { peer: req.socket.remoteAddress, mountedAt: req.baseUrl });
@@ -53,13 +71,14 @@ function pathOf(req: NodeRequest): string {
 }
 
 function bodyOf(req: NodeRequest): RequestInit['body'] {
-  if (req.body === undefined || !req.readableEnded) return Readable.toWeb(req) as unknown as ReadableStream;
+  if (req.body === undefined || !req.readableEnded)
+    return Readable.toWeb(req as unknown as Readable) as unknown as ReadableStream;
   return typeof req.body === 'string' || req.body instanceof Uint8Array
     ? (req.body as Uint8Array<ArrayBuffer>)
     : JSON.stringify(req.body);
 }
 
-async function send(response: Response, res: ServerResponse, gone: AbortSignal): Promise<void> {
+async function send(response: Response, res: NodeResponse, gone: AbortSignal): Promise<void> {
   res.statusCode = response.status;
   for (const [name, value] of response.headers) if (name !== 'set-cookie') res.setHeader(name, value);
   const cookies = response.headers.getSetCookie();
@@ -80,13 +99,15 @@ async function send(response: Response, res: ServerResponse, gone: AbortSignal):
   res.end();
 }
 
-function drained(res: ServerResponse): Promise<void> {
+function drained(res: NodeResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
-      res.off('drain', done).off('close', done);
+      res.off('drain', done);
+      res.off('close', done);
       resolve();
     };
-    res.on('drain', done).on('close', done);
+    res.on('drain', done);
+    res.on('close', done);
     if (res.destroyed) done();
   });
 }
