@@ -43,7 +43,10 @@ export async function startOrderService(options: OrderServiceOptions): Promise<O
   });
   await prepare(pool);
 
-  const hf = holdfast({ service: 'orders', store: postgres({ pool }) });
+  const hf = holdfast({
+    service: 'orders',
+    store: postgres({ pool, ...(hasTraffic && { dedupMs: TRAFFIC_KEPT_MS }) }),
+  });
   // For `holdfast trace`: requests and calls, which leave no row of their own.
   const facts = factRecorder({ service: 'orders', pool });
   const mail = new MailProvider(pool, recordMail(facts));
@@ -88,6 +91,7 @@ function recordMail(facts: FactRecorder): (answer: MailAnswer) => void {
   return ({ requestId, ...answer }) =>
     facts.call({
       operation: 'mail.send',
+      destination: 'mail provider',
       ...answer,
       ...(requestId !== undefined && { requestId }),
       maxAttempts: MAX_ATTEMPTS['email-receipt'],

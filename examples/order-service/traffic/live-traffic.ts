@@ -153,7 +153,13 @@ export class LiveTraffic {
     const { orderId, item, email } = order;
     const options = { correlationId: requestId };
     await this.#transaction(async (tx) => {
-      if (n % 5 === 3) await hf.send(tx, stockTaken, { item, pieces: 1, orderId }, options);
+      if (n % 5 === 3) {
+        const taken = { item, pieces: 1, orderId };
+        const once = { ...options, idempotencyKey: `taken:${orderId}` };
+        await hf.send(tx, stockTaken, taken, once);
+        // Some things are scanned twice; they are booked once.
+        if (n % 20 === 3) await hf.send(tx, stockTaken, taken, once);
+      }
       if (n % 30 === 7) {
         const deliverAt = new Date(Date.now() + REVIEW_AFTER_MS);
         await hf.send(tx, reviewAsked, { orderId, email }, { ...options, deliverAt });
