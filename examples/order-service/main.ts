@@ -23,18 +23,17 @@ started.push(() => service.stop());
 const { url } = await startOnAskedPort(asked, (port) => service.listen(port), stopAll);
 const shown = relative(process.cwd(), dataDir) || '.';
 
+const shows = hasTraffic ? 'customers come by themselves, and things go wrong' : 'what operators see and do';
 console.log(`
-  Order service on its own PostgreSQL ${database.major}
+  Open     ${url}   place orders and watch their handlers
+  Console  ${url}/console/   ${shows}
 
-  Open     ${url}   place orders, watch their handlers
-  Console  ${url}/console/   what an operator sees and does: ${hasTraffic ? 'customers come by themselves, and things go wrong' : 'place orders to fill it'}
-
-  Data   ${shown} (it stays; remove the folder to begin anew)
-  Look   psql "$(cat ${shown}/url)" -c 'select * from holdfast.outbox'
-  Try    place an order and watch its three handlers; two of three find the mail provider overloaded
-         place a poison order, mend the handler, replay the dead letter
-         kill -9 ${process.pid} in the middle of it, then start again: nothing is lost, nothing happens twice
-  Stop   Ctrl-C
+  Data     ${shown} (it stays; remove the folder to begin anew), PostgreSQL ${database.major}
+  Look     psql "$(cat ${shown}/url)" -c 'select * from holdfast.outbox'
+  Try      place an order and watch its three handlers; two of three find the mail provider overloaded
+           place a poison order, mend the handler, replay the dead letter
+           kill -9 ${process.pid} in the middle of it, then start again: nothing is lost, nothing happens twice
+  Stop     Ctrl-C
 ${speed === 1 ? '' : `\n  Waits are ${speed} times shorter than real.\n`}`);
 
 /** Lets what runs end, then stops the database; asked twice, it does the same. */
