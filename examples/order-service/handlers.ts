@@ -60,6 +60,15 @@ export function registerHandlers(hf: Holdfast<PoolClient>, { pool, mail, speed }
         tx.query('insert into shop.receipt (order_id, email) values ($1, $2)', [order.orderId, order.email]),
       );
     },
-    { policy: policy({ schedule: steps(RECEIPT_WAITS_MS.map((ms) => ms / speed)), timeoutMs: 10_000 }) },
+    {
+      policy: policy({ schedule: steps(RECEIPT_WAITS_MS.map((ms) => ms / speed)), timeoutMs: 10_000 }),
+      // Ten in a row, not the usual five: a provider that is often overloaded is not away for that.
+      breaker: {
+        dependency: 'mail-provider',
+        failures: 10,
+        probeAfterMs: 5_000 / speed,
+        maxProbeAfterMs: 20_000 / speed,
+      },
+    },
   );
 }
