@@ -59,9 +59,12 @@ async function failedOrder(): Promise<string> {
   return id;
 }
 
-/** The sheet that shows what a replay of a whole group would do. Nothing is replayed. */
+/** The sheet that shows what a replay of a whole group would do. It is planned, not started. */
 async function openReplay(page: Page): Promise<void> {
   const group = page.getByRole('listitem').filter({ hasText: 'exchange rate' });
   await group.getByRole('button', { name: /^Replay/ }).click();
-  await page.getByRole('dialog').waitFor();
+  const sheet = page.getByRole('dialog');
+  await sheet.getByLabel('Canary').fill('1');
+  await sheet.getByRole('button', { name: 'Preview' }).click();
+  await sheet.getByRole('heading', { name: 'What it would meet' }).waitFor();
 }
