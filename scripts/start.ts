@@ -5,7 +5,7 @@ import { ROOT } from './run-tool.ts';
 
 const HELP = `Programs to try, each real and on this machine alone.
 
-  npm start                          an order service on its own PostgreSQL; prints the address to open
+  npm start                          an order service with customers, and the operator console over it; prints both addresses
   npm start -- chat                  a chat whose model provider fails on purpose; prints the address to open
   npm start -- terminal [options]    the same chat in a terminal, against one that runs; --help lists the options
   npm start -- growth                a growth backend: durable commands, Redis Streams, four services that can be broken
@@ -14,6 +14,7 @@ const HELP = `Programs to try, each real and on this machine alone.
 
   PORT=8080                   which port the page is on; without it 3000, or the next one that is free
   HOLDFAST_ORDERS_DATA=dir    where the order service keeps its data; without it .holdfast
+  HOLDFAST_ORDERS_TRAFFIC=off no customers that come by themselves: the orders are yours alone
   HOLDFAST_ORDERS_SCALE=10    makes the waits of the order service ten times shorter
   HOLDFAST_CHAT_SCALE=10      makes the waits of the chat ten times shorter
   GROWTH_SPEED=10             makes the waits of the growth backend ten times shorter

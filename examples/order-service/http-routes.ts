@@ -1,10 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { Holdfast } from 'holdfast';
-import type { postgresOperator } from 'holdfast/postgres';
+import type { FactRecorder, postgresOperator } from 'holdfast/postgres';
+import type { OperatorServer } from 'holdfast/server';
 import type { RelayMetrics } from 'holdfast/telemetry';
 import type { Pool, PoolClient } from 'pg';
 import { readJson } from '../local-page/read-json.ts';
-import { answerRoute, type HttpExchange, type Route, sendJson, sendProblem } from '../local-page/routes.ts';
+import { answerRoute, type HttpExchange, type Route, sendJson, sendProblem, targetOf } from '../local-page/routes.ts';
 import { staticFiles } from '../local-page/static-files.ts';
 import type { LiveState } from './live-state.ts';
 import { type Checked, checkOrder, checkRate, checkReason } from './order-input.ts';
@@ -19,7 +21,13 @@ export interface Shop {
   readonly reader: ShopReader;
   readonly live: LiveState;
   readonly metrics: Pick<RelayMetrics, 'listener'>;
+  readonly facts: Pick<FactRecorder, 'request'>;
+  /** The console. */
+  readonly ops: Pick<OperatorServer, 'listener'>;
 }
+
+/** Where the console is. */
+export const CONSOLE_PATH = '/console';
 
 type Exchange = Shop & HttpExchange;
 
@@ -43,17 +51,24 @@ const ROUTES: readonly Route<Exchange>[] = [
 
 const findStaticFile = staticFiles(fileURLToPath(new URL('page/', import.meta.url)));
 
-/** Answers one HTTP request: a route of the shop, else a file of the page, else 404. */
-export function answerHttp(exchange: Exchange): Promise<void> {
+/** Answers one HTTP request: the console, a route of the shop, else a file of the page, else 404. */
+export async function answerHttp(exchange: Exchange): Promise<void> {
+  const { request, response, ops } = exchange;
+  const path = targetOf(request)?.pathname;
+  if (path === CONSOLE_PATH || path?.startsWith(`${CONSOLE_PATH}/`) === true) return ops.listener(request, response);
   return answerRoute(exchange, ROUTES, findStaticFile);
 }
 
 async function postOrder(exchange: Exchange): Promise<void> {
-  const { response, pool, hf, live } = exchange;
+  const { response, pool, hf, live, facts } = exchange;
   const body = await readBody(exchange, checkOrder);
   if (body === undefined) return;
-  const { order, messageId } = await placeOrder(pool, hf, body);
+  const requestId = `req-${randomUUID()}`;
+  const began = performance.now();
+  const { order, messageId } = await placeOrder(pool, hf, body, { requestId });
   live.changed();
+  const latencyMs = Math.round(performance.now() - began);
+  facts.request({ operation: 'POST /orders', requestId, userId: order.email, httpStatus: 201, latencyMs });
   sendJson(response, 201, { orderId: order.orderId, number: order.number, messageId });
 }
 

@@ -1,23 +1,28 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { holdfast } from 'holdfast';
-import { migrate, postgres, postgresOperator } from 'holdfast/postgres';
-import { relayMetrics } from 'holdfast/telemetry';
+import { mcpServer } from 'holdfast/mcp';
+import { type FactRecorder, factRecorder, migrate, postgres, postgresOperator } from 'holdfast/postgres';
+import { type OperatorServer, operatorServer } from 'holdfast/server';
+import { type RelayMetrics, relayMetrics } from 'holdfast/telemetry';
 import { Pool } from 'pg';
 import { sendProblem } from '../local-page/routes.ts';
-import { registerHandlers } from './handlers.ts';
-import { answerHttp, type Shop } from './http-routes.ts';
+import { MAX_ATTEMPTS, registerHandlers } from './handlers.ts';
+import { answerHttp, CONSOLE_PATH, type Shop } from './http-routes.ts';
 import { LiveState } from './live-state.ts';
-import { MailProvider } from './mail-provider.ts';
+import { type MailAnswer, MailProvider } from './mail-provider.ts';
 import { RunningNow } from './running-now.ts';
 import { ShopReader } from './shop-state.ts';
 import { createShopTables } from './shop-tables.ts';
+import { openTraffic, TRAFFIC_KEPT_MS } from './traffic/open-traffic.ts';
 
 export interface OrderServiceOptions {
   /** A PostgreSQL. What is missing in it is made. */
   readonly databaseUrl: string;
   /** How many times shorter than real the waits are. Default 1. */
   readonly speed?: number;
+  /** Customers come by themselves, and things go wrong. Default false. */
+  readonly hasTraffic?: boolean;
 }
 
 export interface OrderService {
@@ -27,8 +32,9 @@ export interface OrderService {
   stop(): Promise<void>;
 }
 
-/** Starts the relay with its three handlers, and makes the HTTP side ready to listen. */
-export async function startOrderService({ databaseUrl, speed = 1 }: OrderServiceOptions): Promise<OrderService> {
+/** Starts the relay with its three handlers, and makes the HTTP side ready to listen: the page, and the console below it. */
+export async function startOrderService(options: OrderServiceOptions): Promise<OrderService> {
+  const { databaseUrl, speed = 1, hasTraffic = false } = options;
   const pool = new Pool({ connectionString: databaseUrl, max: 10 });
   let stopping: Promise<void> | undefined;
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
@@ -37,23 +43,60 @@ export async function startOrderService({ databaseUrl, speed = 1 }: OrderService
   });
   await prepare(pool);
 
-  const hf = holdfast({ service: 'orders', store: postgres({ pool }) });
-  registerHandlers(hf, { pool, mail: new MailProvider(pool), speed });
+  const hf = holdfast({
+    service: 'orders',
+    store: postgres({ pool, ...(hasTraffic && { dedupMs: TRAFFIC_KEPT_MS }) }),
+  });
+  // For `holdfast trace`: requests and calls, which leave no row of their own.
+  const facts = factRecorder({ service: 'orders', pool });
+  const mail = new MailProvider(pool, recordMail(facts));
+  registerHandlers(hf, { pool, mail, speed });
   const metrics = relayMetrics();
   const running = new RunningNow(() => live.changed());
   const operators = postgresOperator({ pool });
   const reader = new ShopReader(pool, operators, running);
   const live = new LiveState(() => reader.read());
-  const relay = await hf.start({ observers: [running.observe, metrics.observe] });
+  const traffic = hasTraffic ? await openTraffic({ pool, hf, operator: operators, facts, mail, speed }) : undefined;
+  const relay = await hf.start({
+    observers: [running.observe, metrics.observe, facts.relay],
+    ...(hasTraffic && { historyMs: TRAFFIC_KEPT_MS }),
+  });
+  await traffic?.start();
 
-  const server = serverOf({ pool, hf, operator: operators, reader, live, metrics });
+  const ops = consoleOf(operators, metrics);
+  const server = serverOf({ pool, hf, operator: operators, reader, live, metrics, facts, ops });
   const stop = async (): Promise<void> => {
     live.close();
-    await close(server);
+    await Promise.all([traffic?.stop(), ops.close(), close(server)]);
     await relay.stop();
+    await facts.stop();
     await pool.end();
   };
   return { listen: (port) => listen(server, port), stop: () => (stopping ??= stop()) };
+}
+
+/** The operator's console, with the tools for agents, for whoever sits at this machine. */
+function consoleOf(operator: Shop['operator'], metrics: RelayMetrics): OperatorServer {
+  const agents = mcpServer({ operator });
+  return operatorServer({
+    operator,
+    basePath: CONSOLE_PATH,
+    localActor: 'you',
+    metrics: [metrics],
+    mcp: (request, { actor }, seen) => agents.fetch(request, { name: actor, mayWrite: false, operator: seen }),
+  });
+}
+
+function recordMail(facts: FactRecorder): (answer: MailAnswer) => void {
+  return ({ requestId, ...answer }) =>
+    facts.call({
+      operation: 'mail.send',
+      destination: 'mail provider',
+      ...answer,
+      ...(requestId !== undefined && { requestId }),
+      maxAttempts: MAX_ATTEMPTS['email-receipt'],
+      ...(answer.httpStatus >= 500 && { errorClass: 'overload', retryable: true }),
+    });
 }
 
 async function prepare(pool: Pool): Promise<void> {

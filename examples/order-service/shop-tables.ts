@@ -28,6 +28,9 @@ const STATEMENTS = `
   -- What the mail provider, somebody else's service, has seen.
   create table if not exists shop.provider_mail (
     idempotency_key text primary key, email text not null, requests int not null default 1);
+  alter table shop.provider_mail add column if not exists at timestamptz not null default now();
+  -- Not by a person: forgotten after a while.
+  alter table shop.placed_order add column if not exists is_traffic boolean not null default false;
 `;
 
 /** Makes what is missing. */

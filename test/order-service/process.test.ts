@@ -15,7 +15,9 @@ interface Started {
 
 /** Starts the real program, as `npm start` does. */
 async function started(data: string, env: NodeJS.ProcessEnv = {}, file = '../order-service/main.ts'): Promise<Started> {
-  const program = run(file, [], { PORT: '0', HOLDFAST_ORDERS_SCALE: '10', HOLDFAST_ORDERS_DATA: data, ...env });
+  // Without customers that come by themselves: orders are counted here.
+  const quiet = { PORT: '0', HOLDFAST_ORDERS_SCALE: '10', HOLDFAST_ORDERS_TRAFFIC: 'off' };
+  const program = run(file, [], { ...quiet, HOLDFAST_ORDERS_DATA: data, ...env });
   const output = await program.until(URL_LINE);
   return { program, shop: shopAt(URL_LINE.exec(output)?.[1] ?? '') };
 }
@@ -32,6 +34,7 @@ describe('the order service that npm start runs', () => {
     expect(first.program.output()).toContain(`kill -9 ${first.program.child.pid}`);
     const page = await fetch(first.shop.url);
     expect(await page.text()).toContain('<title>Order service</title>');
+    expect(first.program.output()).toContain(`Console  ${first.shop.url}/console/`);
     await first.shop.place();
     await first.shop.place({ currency: 'XTS' });
     await first.shop.until(2, 'charge-card', 'failed');
@@ -73,15 +76,18 @@ describe('the order service that npm start runs', () => {
   });
 
   test('takes the port that PORT names or none: when that is taken it says so and ends [X.19]', async () => {
-    const service = await started(dataFolder());
+    const service = await started(dataFolder(), { HOLDFAST_ORDERS_TRAFFIC: '' });
     const port = new URL(service.shop.url).port;
     const other = run('../order-service/main.ts', [], { PORT: port, HOLDFAST_ORDERS_DATA: dataFolder() });
     expect(await other.ended).toBe(1);
     expect(other.output()).toBe(`Port ${port} is taken; choose another with PORT=8080 npm start.\n`);
+    // Customers come by themselves unless told otherwise.
+    await expect.poll(async () => (await service.shop.state()).totals.orders).toBeGreaterThan(0);
   });
 
   test.each([
     [{ PORT: 'web' }, /^PORT is "web"; write a whole number from 0 to 65535, or leave it out.\n$/],
+    [{ HOLDFAST_ORDERS_TRAFFIC: 'some' }, /^HOLDFAST_ORDERS_TRAFFIC is "some"; write on or off, or leave it out.\n$/],
     [{ HOLDFAST_ORDERS_SCALE: '0' }, /^HOLDFAST_ORDERS_SCALE is "0"; write a number from 1 to 1000/],
   ])('refuses %j with what to write instead', async (env, text) => {
     const program = run('../order-service/main.ts', [], { HOLDFAST_ORDERS_DATA: dataFolder(), ...env });

@@ -18,17 +18,18 @@ export function AuditObject({ record }: { readonly record: AuditRecord }): React
         <Link to="/messages/$id" params={{ id: messageId }} className="mono">
           {shortId(messageId)}
         </Link>
-      )}
-      {bulk === undefined ? null : (
+      )}{' '}
+      {/* Of a message it is among the details; here the message matters. */}
+      {bulk === undefined || messageId !== undefined ? null : (
         <Link to="/bulk/$id" params={{ id: bulk }} className="mono">
           {shortId(bulk)}
         </Link>
-      )}
+      )}{' '}
       {group === undefined ? null : (
         <Link to="/dead-letters/groups/$id" params={{ id: group }} className="mono">
           {shortId(group)}
         </Link>
-      )}
+      )}{' '}
       {name === undefined ? null : <span>{name}</span>}
     </>
   );

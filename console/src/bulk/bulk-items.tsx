@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import type { Answer } from '../api/wire.ts';
 import { Ago } from '../parts/ago.tsx';
-import { errorLine } from '../parts/figures.ts';
+import { errorLine, shortKey } from '../parts/figures.ts';
 import { ListFrame, useListed, type Listed } from '../parts/listed.tsx';
 import { MessageLink } from '../parts/message-link.tsx';
 import { Empty } from '../parts/notice.tsx';
@@ -20,7 +20,15 @@ const COLUMNS: readonly Column<BulkItem>[] = [
     cell: ({ outcome }) => <StateMark state={outcome} word={outcome === 'failed' ? 'Failed again' : undefined} />,
   },
   { head: 'Message', cell: ({ messageId, type }) => <MessageLink id={messageId} text={type} /> },
-  { head: 'Key', isExtra: true, cell: ({ key }) => <bdi className="mono">{key}</bdi> },
+  {
+    head: 'Key',
+    isExtra: true,
+    cell: ({ key = '' }) => (
+      <bdi className="mono" title={key}>
+        {shortKey(key)}
+      </bdi>
+    ),
+  },
   { head: 'Handler', isExtra: true, cell: ({ service, handler }) => `${service}/${handler}` },
   {
     head: 'Error',

@@ -1,7 +1,7 @@
 import { type ReactElement, useState } from 'react';
 import { BulkSheet, type BulkFilter, type BulkVerb } from '../bulk/bulk-sheet.tsx';
 import { Ago } from '../parts/ago.tsx';
-import { errorLine } from '../parts/figures.ts';
+import { errorLine, shortKey } from '../parts/figures.ts';
 import { Icon } from '../parts/icon.tsx';
 import { type ItemOf, ListFrame, useListed } from '../parts/listed.tsx';
 import { MessageLink } from '../parts/message-link.tsx';
@@ -41,7 +41,9 @@ function stateOf(status: DeadLetter['status'], code: string | undefined): string
 function KeyCell({ value, holds }: { readonly value: string; readonly holds: boolean }): ReactElement {
   return (
     <>
-      <bdi className="mono">{value}</bdi>
+      <bdi className="mono" title={value}>
+        {shortKey(value)}
+      </bdi>
       {holds ? (
         <>
           {' '}

@@ -15,11 +15,10 @@ const idOf = ({ service, name }: Breaker): string => `${service}/${name}`;
 const COLUMNS: readonly Column<Breaker>[] = [
   {
     head: 'Breaker',
-    isWide: true,
     cell: (row) => (
       <>
         <strong>{idOf(row)}</strong>
-        <span className="muted block-text">{row.handlers.join(', ')}</span>
+        {row.handlers.join() === row.name ? null : <span className="muted block-text">{row.handlers.join(', ')}</span>}
       </>
     ),
   },

@@ -54,7 +54,7 @@ const COLUMNS: readonly Column<HandlerRow>[] = [
     cell: ({ stats }) => (stats?.oldestMs === undefined ? '–' : duration(stats.oldestMs)),
   },
   { head: 'In line', isFigure: true, cell: ({ stats }) => count(stats?.pending ?? 0) },
-  { head: 'Retrying', isFigure: true, isExtra: true, cell: ({ stats }) => count(stats?.waiting ?? 0) },
+  { head: 'Waiting', isFigure: true, isExtra: true, cell: ({ stats }) => count(stats?.waiting ?? 0) },
   { head: 'Dead', isFigure: true, cell: (row) => <DeadLink row={row} /> },
   { head: 'Held keys', isFigure: true, isExtra: true, cell: (row) => <KeysLink row={row} /> },
   {

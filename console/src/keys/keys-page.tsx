@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { Ago } from '../parts/ago.tsx';
-import { count, errorLine } from '../parts/figures.ts';
+import { count, errorLine, shortKey } from '../parts/figures.ts';
 import { FilterField } from '../parts/filter-fields.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { type ItemOf, ListFrame, useListed } from '../parts/listed.tsx';
@@ -24,8 +24,8 @@ const COLUMNS: readonly Column<HeldKey>[] = [
   {
     head: 'Key',
     cell: ({ key }) => (
-      <Link to="/messages" search={{ key }} className="mono">
-        <bdi>{key}</bdi>
+      <Link to="/messages" search={{ key }} className="mono" title={key}>
+        <bdi>{shortKey(key)}</bdi>
       </Link>
     ),
   },

@@ -3,7 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { tabsQuery } from '../api/queries.ts';
 import { Ago } from '../parts/ago.tsx';
-import { count } from '../parts/figures.ts';
+import { count, shortKey } from '../parts/figures.ts';
 import { ListFrame, type ItemOf, useListed } from '../parts/listed.tsx';
 import { MessageLink } from '../parts/message-link.tsx';
 import { Empty, TeachingCode } from '../parts/notice.tsx';
@@ -44,8 +44,8 @@ const COLUMNS: readonly Column<ListedMessage>[] = [
 
 function KeyLink({ value }: { readonly value: string }): ReactElement {
   return (
-    <Link to="/messages" search={{ key: value }} className="mono">
-      <bdi>{value}</bdi>
+    <Link to="/messages" search={{ key: value }} className="mono" title={value}>
+      <bdi>{shortKey(value)}</bdi>
     </Link>
   );
 }

@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<HandlerOverview>[] = [
     cell: ({ oldestMs }) => (oldestMs === undefined ? <span className="muted">–</span> : duration(oldestMs)),
   },
   { head: 'In line', isFigure: true, cell: ({ pending }) => figure(pending) },
-  { head: 'Retrying', isFigure: true, isExtra: true, cell: ({ waiting }) => figure(waiting) },
+  { head: 'Waiting', isFigure: true, isExtra: true, cell: ({ waiting }) => figure(waiting) },
   {
     head: 'Dead',
     isFigure: true,

@@ -41,6 +41,13 @@ export function shortId(id: string): string {
   return tail === undefined ? short : `${short}:${tail}`;
 }
 
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/** A key as people wrote it; one that is an id, by its ends. */
+export function shortKey(key: string): string {
+  return UUID.test(key) ? shortId(key) : key;
+}
+
 /** An error in one line. */
 export function errorLine(error: {
   readonly name: string;

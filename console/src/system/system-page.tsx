@@ -9,6 +9,7 @@ import { PageHead } from '../parts/page-head.tsx';
 import { type Column, Rows } from '../parts/rows.tsx';
 import { duration } from '../parts/span-of-time.ts';
 import { StateMark } from '../parts/state-mark.tsx';
+import { useSession } from '../shell/session.tsx';
 import { WorkerTable } from './worker-table.tsx';
 
 type System = Answer<'system'>;
@@ -16,6 +17,9 @@ type System = Answer<'system'>;
 /** The machinery: processes, tables, and what is wrong with them. */
 export function SystemPage(): ReactElement {
   const { data, error, refetch } = useQuery(systemQuery);
+  const session = useSession();
+  // The operator of an application does not know the release; the server that shows this page does.
+  const version = data?.version === 'unknown' ? session.version : data?.version;
   return (
     <>
       <PageHead
@@ -23,7 +27,7 @@ export function SystemPage(): ReactElement {
         note={
           data === undefined
             ? undefined
-            : `Holdfast ${data.version} · schema “${data.schema.name}” version ${data.schema.version} · ${data.server}`
+            : `Holdfast ${version} · schema “${data.schema.name}” version ${data.schema.version} · ${data.server}`
         }
       />
       {data === undefined ? (

@@ -76,7 +76,7 @@ class OrderRow {
     const facts = make('p', 'facts', `${money} ${order.currency} · ${order.email} · `);
     facts.append(time);
     const link = make('a', '', 'Message');
-    link.setAttribute('href', `/messages/${order.messageId}`);
+    link.setAttribute('href', `/console/messages/${order.messageId}`);
     link.setAttribute('aria-label', `Message of order ${order.number}`);
     head.append(make('h3', '', `#${order.number} ${order.item}`), facts, link);
     this.element.append(head, this.#handlers, this.#dead);
