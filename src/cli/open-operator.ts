@@ -30,7 +30,7 @@ export function databaseOperator({ driver, schema, target }: Database, version?:
 }
 
 /** The server that is meant, `--server` or HOLDFAST_SERVER; none where a database was named with `--url`. */
-export function serverUrl(options: OptionValues, { env }: Pick<Io, 'env'>): string | undefined {
+function serverUrl(options: OptionValues, { env }: Pick<Io, 'env'>): string | undefined {
   const given = options.text('server');
   if (options.text('url') === undefined) return given ?? (env['HOLDFAST_SERVER'] || undefined);
   if (given !== undefined) throw usageError('--url names a database and --server a server; write one of them');

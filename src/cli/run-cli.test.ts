@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { virtualTime } from '../testing/virtual-time.ts';
 import { COMMANDS } from './all-commands.ts';
 import type { Io } from './io.ts';
+import { parseLine } from './parse-line.ts';
 import { runCli } from './run-cli.ts';
 
 interface Said {
@@ -59,9 +60,15 @@ describe('the program', () => {
       for (const option of Object.keys(options)) expect(out).toContain(`--${option}`);
       expect(examples.length).toBeGreaterThan(0);
       for (const example of examples) {
-        expect(example.startsWith(`holdfast ${name}`)).toBe(true);
+        const line = example.replace(/^[A-Z_]+='[^']*' /, '');
+        expect(line.startsWith(`holdfast ${name}`)).toBe(true);
+        const [, ...argv] = line.replace(/ > .*/, '').match(/'[^']*'|\S+/g) ?? [];
+        // It would start a database.
+        if (name === 'dev') {
+          expect(parseLine(argv, COMMANDS).command?.name).toBe(name);
+          continue;
+        }
         // Read in full: without a database it gets as far as asking for one, or prints what needs none.
-        const [, ...argv] = example.replace(/ > .*/, '').match(/'[^']*'|\S+/g) ?? [];
         const said = await run(argv.map((word) => word.replaceAll("'", '')));
         expect(said.code, said.err).not.toBe(2);
       }
@@ -74,6 +81,10 @@ describe('the program', () => {
       out: '',
       err: 'error: there is no command "docter"; did you mean doctor?\n',
     });
+  });
+
+  test('an empty id to trace is a usage error', async () => {
+    expect(await run(['trace', ''])).toMatchObject({ code: 2, err: 'error: trace needs an id: holdfast trace <id>\n' });
   });
 
   test('answers a program in JSON, problems too', async () => {

@@ -162,10 +162,14 @@ export function revive(schema: JsonSchema, value: unknown): unknown {
     const { items } = schema;
     return value.map((one) => revive(items, one));
   }
+  // A document that was stored as it is: what it does not have is not there.
+  if (schema.additionalProperties === true) return value;
   if (schema.properties && typeof value === 'object') {
     const given = value as Readonly<Record<string, unknown>>;
     const read = Object.entries(schema.properties).map(([name, json]) => [name, revive(json, given[name])]);
-    return { ...given, ...Object.fromEntries(read) };
+    const known = Object.fromEntries(read) as Readonly<Record<string, unknown>>;
+    // In the order of the schema, and with fields that a newer server has.
+    return { ...known, ...given, ...known };
   }
   return value;
 }

@@ -13,7 +13,7 @@ export function mayAs(role: Role, needed: Role): boolean {
 }
 
 /** What fields have once they are read. */
-export type Values<F extends Fields> = { readonly [K in keyof F]: TypeOf<F[K]> };
+type Values<F extends Fields> = { readonly [K in keyof F]: TypeOf<F[K]> };
 
 /** One request, read and allowed. */
 export interface Call<Q extends Fields = Fields, B extends Fields = Fields> {

@@ -71,7 +71,7 @@ export function oneOf<const W extends string>(...of: readonly W[]): Schema<W> {
 }
 
 /** Exactly this word; tells the shapes of a union apart. */
-export function just<const W extends string>(word: W): Schema<W> {
+function just<const W extends string>(word: W): Schema<W> {
   return schema({ type: 'string', const: word });
 }
 

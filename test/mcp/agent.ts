@@ -28,11 +28,11 @@ interface RawResult {
 }
 
 /** Calls tools of a connected client. */
-export function agentOn(client: Client, callTool?: (name: string, args: object) => Promise<RawResult>): Agent {
+export function agentOn(client: Client, callTool?: (name: string, args: object) => Promise<object>): Agent {
   const call: Agent['call'] = async (tool, args = {}) => {
-    const result: RawResult = callTool
-      ? await callTool(tool, args)
-      : await client.callTool({ name: tool, arguments: { ...args } });
+    const result = (
+      callTool ? await callTool(tool, args) : await client.callTool({ name: tool, arguments: { ...args } })
+    ) as RawResult;
     const blocks = (result.content ?? []) as readonly { readonly text: string }[];
     return {
       isError: result.isError === true,

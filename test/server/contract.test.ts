@@ -28,7 +28,7 @@ function checkedFetch(document: Document, basePath: string, answered: Set<string
   ajv.addFormat('date-time', (text) => new Date(text).toISOString() === text);
   return async (input, init) => {
     const response = await fetch(input, init);
-    const path = new URL(String(input as URL)).pathname.slice(basePath.length);
+    const path = new URL(String(input)).pathname.slice(basePath.length);
     const found = Object.entries(document.paths).filter(([template]) => fitsPath(template, path));
     const [, operations] = found.find(([one]) => !one.includes('{')) ?? found[0] ?? ['', {}];
     const operation = operations[init?.method?.toLowerCase() ?? 'get'];
@@ -149,7 +149,7 @@ async function changes(operator: Operator, database: OperatorDatabase): Promise<
   expect(await operator.resolveGroup('1-none', ADA)).toEqual({ kind: 'not-found' });
   await bulkChanges(operator);
   expect(await operator.retire('charge', ADA, { discardOpen: true })).toMatchObject({ kind: 'retired' });
-  expect((await operator.audit({ limit: 1 })).items).toMatchObject([
+  expect((await operator.audit({ verb: 'retire', limit: 1 })).items).toMatchObject([
     { actor: 'ada', verb: 'retire', reason: ADA.reason },
   ]);
   await expect(operator.replay(one, { actor: 'ada', reason: 'x'.repeat(3_000) })).rejects.toMatchObject({

@@ -46,7 +46,7 @@ describe('the operator server', () => {
     const { url } = await serveHere({ operator, tokens: TOKENS, logger, failedLoginsPerMinute: 1_000 });
     for (const route of ROUTES) {
       const path = `/${route.path.replace(':id', 'x')}${route.id === 'trace' ? '?id=a' : route.id === 'showRun' ? '?target=a' : ''}`;
-      const init = route.method === 'GET' ? {} : change(bodyFor(route));
+      const init = route.method === 'GET' ? { headers: {} } : change(bodyFor(route));
       for (const role of ROLES) {
         asked.length = 0;
         const response = await fetch(url + path, { ...init, headers: { ...init.headers, ...as(role) } });

@@ -56,6 +56,9 @@ export function scriptedOperator(answers: Partial<Record<keyof Operator, unknown
 }
 
 /** A change, as a program sends it. */
-export function change(body: unknown, headers: Record<string, string> = {}): RequestInit {
+export function change(
+  body: unknown,
+  headers: Record<string, string> = {},
+): RequestInit & { readonly headers: Record<string, string> } {
   return { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) };
 }

@@ -69,6 +69,7 @@ export const DELIVERY_ERROR: Schema<DeliveryError> = {
       stack: { type: 'string' },
     },
     required: ['name', 'message', 'kind'],
+    additionalProperties: true,
   },
   isOptional: false,
 };
