@@ -97,7 +97,8 @@ const KNOWN: readonly (keyof OperatorServerOptions)[] = [
   'effects',
 ];
 
-const SHORTEST_TOKEN = 16;
+// What a header can hold.
+const GOOD_TOKEN = /^[!-~]{16,1000}$/;
 
 /** Refuses options that cannot work. Throws `INVALID_OPTIONS`. */
 export function checkServerOptions(options: OperatorServerOptions): void {
@@ -146,8 +147,8 @@ function checkTokens(check: OptionCheck, given: unknown): void {
       continue;
     }
     check.known(one, ['token', 'role', 'actor'], `${at}.`);
-    if (typeof one.token !== 'string' || one.token.length < SHORTEST_TOKEN) {
-      check.refuse(`${at}.token`, one.token, `write at least ${SHORTEST_TOKEN} characters that cannot be guessed`);
+    if (typeof one.token !== 'string' || !GOOD_TOKEN.test(one.token)) {
+      check.refuse(`${at}.token`, one.token, 'write 16 to 1,000 characters without spaces that cannot be guessed');
     }
     check.word(`${at}.role`, one.role, ROLES);
     if (typeof one.actor !== 'string' || one.actor.trim() === '' || one.actor.length > 200) {

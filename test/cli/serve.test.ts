@@ -47,8 +47,8 @@ test('commands do the same through a server as on its database, and say what is 
   const failures: readonly (readonly [string[], Record<string, string>, number, string])[] = [
     [['pause'], remote, 1, 'pauseAll needs the role admin; yours is operator'],
     [['pause', '--actor', 'eve'], remote, 2, 'leave --actor out'],
-    [['handlers'], { ...remote, HOLDFAST_TOKEN: 'some other secret' }, 1, 'refused (401 WRONG_TOKEN)'],
-    [['handlers', '--server', 'http://127.0.0.1:1'], {}, 1, 'cannot be reached (ECONNREFUSED)'],
+    [['handlers'], { ...remote, HOLDFAST_TOKEN: 'some-other-secret' }, 1, 'refused (401 WRONG_TOKEN)'],
+    [['handlers', '--server', 'http://127.0.0.1:2'], {}, 1, 'cannot be reached (ECONNREFUSED)'],
     [
       ['handlers', '--server', `${url}/elsewhere`],
       { HOLDFAST_TOKEN: TOKENS[1].token },

@@ -28,7 +28,7 @@ function checkedFetch(document: Document, basePath: string, answered: Set<string
   ajv.addFormat('date-time', (text) => new Date(text).toISOString() === text);
   return async (input, init) => {
     const response = await fetch(input, init);
-    const path = new URL(String(input)).pathname.slice(basePath.length);
+    const path = new URL(input as URL).pathname.slice(basePath.length);
     const found = Object.entries(document.paths).filter(([template]) => fitsPath(template, path));
     const [, operations] = found.find(([one]) => !one.includes('{')) ?? found[0] ?? ['', {}];
     const operation = operations[init?.method?.toLowerCase() ?? 'get'];

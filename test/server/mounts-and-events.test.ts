@@ -149,10 +149,10 @@ describe('live events', () => {
 
 describe('probes', () => {
   test('say whether the process lives and can work, with reasons and without secrets [X.9]', async () => {
-    let problem: Error | undefined;
+    const problems: Error[] = [];
     const { operator } = scriptedOperator({
       handlers: () => {
-        if (problem) throw problem;
+        for (const problem of problems) throw problem;
         return [];
       },
       overview: OVERVIEW,
@@ -166,7 +166,7 @@ describe('probes', () => {
     expect(text.match(/^outbox_pending .*$/gm)).toEqual(['outbox_pending 7']);
     expect(text.match(/^# TYPE outbox_pending/gm)).toHaveLength(1);
     expect(text).toContain('\nholdfast_outbox_failed 0\n');
-    problem = new Error('password hunter2 refused');
+    problems.push(new Error('password hunter2 refused'));
     const bad = await serveHere({ operator, tokens: TOKENS, isReady: () => ['the cache is cold'] });
     const refused = await fetch(`${bad.url}/readyz`);
     expect(refused.status).toBe(503);
