@@ -25,6 +25,7 @@ export async function answerNode(req: NodeRequest, res: ServerResponse, answer: 
     const request = toRequest(req, gone.signal);
     const response = await answer(request, { peer: req.socket.remoteAddress, mountedAt: req.baseUrl });
     await send(response, res, gone.signal);
+    if (!req.complete) await discard(request, res);
   } catch {
     // The request itself is not one, or the connection broke.
     if (!res.headersSent) res.writeHead(400, { 'content-type': 'text/plain', connection: 'close' });
@@ -78,6 +79,20 @@ async function send(response: Response, res: ServerResponse, gone: AbortSignal):
   }
   gone.removeEventListener('abort', stop);
   res.end();
+}
+
+// Enough for what was refused before it was read; whoever sends more loses the connection.
+const MOST_DISCARDED_BYTES = 8 * 1_048_576;
+
+/** Reads what nobody wanted of a body: the next request of the connection stands behind it. */
+async function discard({ body, bodyUsed }: Request, res: ServerResponse): Promise<void> {
+  if (body === null || bodyUsed || body.locked) return;
+  const reader = (body as ReadableStream<Uint8Array>).getReader();
+  let size = 0;
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    size += part.value.length;
+    if (size > MOST_DISCARDED_BYTES) return void res.socket?.destroy();
+  }
 }
 
 function drained(res: ServerResponse): Promise<void> {
