@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { as, scriptedOperator, serveHere, TOKENS } from './serving.ts';
+import { as, change, scriptedOperator, serveHere, TOKENS } from './serving.ts';
 
 /** Writes to a socket and gives what comes back, as far as it has come. */
 function talk(url: string, text: string): () => string {
@@ -49,5 +49,20 @@ describe('the operator server', () => {
     const stream = await fetch(`${url}/api/events`, { headers: as('viewer') });
     expect(stream.status).toBe(200);
     await stream.body?.cancel();
+  });
+
+  test('takes writes of a page that another process of the application has served, and still none of another page [X.9]', async () => {
+    const { operator } = scriptedOperator({ pauseAll: { kind: 'paused' } });
+    const auth = (request: Request) =>
+      request.headers.get('cookie') === 'app=ann' ? ({ actor: 'ann', role: 'admin' } as const) : undefined;
+    const [first, second] = [await serveHere({ operator, auth }), await serveHere({ operator, auth })];
+    const cookie = { cookie: 'app=ann' };
+    const { csrf } = (await (await fetch(`${first.url}/api/session`, { headers: cookie })).json()) as { csrf: string };
+    const write = async (headers: Record<string, string>): Promise<number> =>
+      (await fetch(`${second.url}/api/pause-all`, change({}, { ...cookie, ...headers }))).status;
+    expect(await write({ 'x-holdfast-csrf': csrf })).toBe(200);
+    expect(await write({})).toBe(403);
+    expect(await write({ 'x-holdfast-csrf': csrf, origin: 'https://elsewhere.example' })).toBe(403);
+    expect(await write({ 'x-holdfast-csrf': csrf, 'sec-fetch-site': 'cross-site' })).toBe(403);
   });
 });
