@@ -1,3 +1,5 @@
+import { OptionCheck } from '../kernel/check-options.ts';
+import { alignLists } from './align-lists.ts';
 import type { Role } from './route.ts';
 import { mayAs } from './route.ts';
 import type { Redaction } from './server-options.ts';
@@ -46,9 +48,20 @@ export class RedactionRules {
     return this.#payload.reduce((shown, rule) => hidden(shown, rule), value);
   }
 
-  /** An edit of what `payload` showed: hidden places that were left alone keep the value they had in `whole`. */
+  /**
+   * An edit of what `payload` showed: hidden places that were left alone keep the value they had in `whole`. Throws `INVALID_OPTIONS` where it
+   * cannot be told which hidden value is meant.
+   */
   restore(edited: unknown, whole: unknown): unknown {
-    return this.#payload.reduce((value, rule) => restored(value, whole, rule), edited);
+    const before = alignLists(edited, this.payload(whole), whole);
+    const value = this.#payload.reduce((rest, rule) => restored(rest, before, rule), edited);
+    if (timesHidden(value) > timesHidden(whole)) {
+      const check = new OptionCheck('edit()');
+      const write = `leave what is hidden where it was, or write a value in the place of ${REDACTED}`;
+      check.refuseName('payload', REDACTED, write);
+      check.done();
+    }
+    return value;
   }
 
   headers(given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
@@ -60,7 +73,7 @@ export class RedactionRules {
 
 /** What was read by somebody who may not see all, and is given back changed: hidden places that were left alone get their value again. */
 function restored(value: unknown, whole: unknown, [part, ...rest]: readonly string[]): unknown {
-  if (part === undefined) return value === REDACTED ? whole : value;
+  if (part === undefined) return value === REDACTED && whole !== undefined ? whole : value;
   if (Array.isArray(value)) {
     const isPlace = part === '*' || /^\d+$/.test(part);
     const inner = isPlace ? rest : [part, ...rest];
@@ -96,4 +109,9 @@ function hidden(value: unknown, [part, ...rest]: readonly string[]): unknown {
     part === '*' || part === name ? hidden(one, rest) : one,
   ]);
   return Object.fromEntries(fields);
+}
+
+/** How often the text that stands for what is hidden is in a value. */
+function timesHidden(value: unknown): number {
+  return (JSON.stringify(value) ?? '').split(JSON.stringify(REDACTED)).length - 1;
 }

@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest';
+import { REDACTED, RedactionRules } from './redaction.ts';
+
+const rules = new RedactionRules({ paths: ['items.*.iban', 'items.card', 'owner.email'], visibleTo: 'nobody' });
+
+interface Shown {
+  owner: { email: string; name?: string };
+  items: { n: number; iban?: string; card?: string }[];
+}
+const WHOLE: Shown = {
+  owner: { email: 'ann@example.com' },
+  items: [
+    { n: 1, iban: 'DE1', card: '11' },
+    { n: 2, iban: 'DE2', card: '22' },
+    { n: 3, iban: 'DE3', card: '33' },
+  ],
+};
+
+function edited(change: (shown: Shown) => void): unknown {
+  const shown = structuredClone(rules.payload(WHOLE)) as Shown;
+  change(shown);
+  return rules.restore(shown, WHOLE);
+}
+
+describe('an edit of what was shown with places hidden', () => {
+  test('keeps each hidden value with its own item, also when items were taken out, moved or changed [X.9]', () => {
+    expect(edited(() => undefined)).toEqual(WHOLE);
+    expect(edited(({ items }) => void items.shift())).toEqual({ ...WHOLE, items: WHOLE.items.slice(1) });
+    expect(edited(({ items }) => void items.reverse())).toEqual({ ...WHOLE, items: WHOLE.items.toReversed() });
+    expect(edited(({ items }) => void items.splice(1, 1, { n: 9, iban: REDACTED, card: 'new' }))).toEqual({
+      ...WHOLE,
+      items: [WHOLE.items[0], { n: 9, iban: 'DE2', card: 'new' }, WHOLE.items[2]],
+    });
+    expect(edited(({ items }) => void items.push({ n: 4, iban: 'DE4' }))).toEqual({
+      ...WHOLE,
+      items: [...WHOLE.items, { n: 4, iban: 'DE4' }],
+    });
+  });
+
+  test('is refused where nobody can tell which hidden value is meant: none is lost or given to another [X.9]', () => {
+    const refused = { code: 'INVALID_OPTIONS' };
+    expect(() => edited(({ items }) => void items.push({ n: 4, iban: REDACTED }))).toThrow(
+      expect.objectContaining(refused),
+    );
+    expect(() =>
+      edited(({ items }) => {
+        items.shift();
+        Object.assign(items[0] ?? {}, { n: 7 });
+      }),
+    ).toThrow(expect.objectContaining(refused));
+    expect(() => edited(({ owner }) => void Object.assign(owner, { name: REDACTED }))).toThrow(
+      expect.objectContaining(refused),
+    );
+  });
+});
