@@ -17,6 +17,8 @@ export function describeProblem(error: unknown, place: ProblemPlace): string {
 
 function sentenceOf(error: unknown, { target, schema }: ProblemPlace): string {
   if (error instanceof CliError) return error.message;
+  // Its cause may have the code of a database that is away.
+  if (isHoldfastError(error, 'REMOTE_AWAY')) return error.message;
   // The SQLSTATE of the cause says more than "could not connect".
   const code = codeOf(error);
   const at = target === undefined ? 'the database' : `the database at ${addressOf(target)}`;

@@ -60,7 +60,8 @@ describe('the program', () => {
       for (const option of Object.keys(options)) expect(out).toContain(`--${option}`);
       expect(examples.length).toBeGreaterThan(0);
       for (const example of examples) {
-        const line = example.replace(/^[A-Z_]+='[^']*' /, '');
+        const [set = '', variable = '', value = ''] = /^([A-Z_]+)='([^']*)' /.exec(example) ?? [];
+        const line = example.slice(set.length);
         expect(line.startsWith(`holdfast ${name}`)).toBe(true);
         const [, ...argv] = line.replace(/ > .*/, '').match(/'[^']*'|\S+/g) ?? [];
         // It would start a database.
@@ -69,7 +70,10 @@ describe('the program', () => {
           continue;
         }
         // Read in full: without a database it gets as far as asking for one, or prints what needs none.
-        const said = await run(argv.map((word) => word.replaceAll("'", '')));
+        const said = await run(
+          argv.map((word) => word.replaceAll("'", '')),
+          { env: { [variable]: value.replaceAll('<secret>', 's'.repeat(16)) } },
+        );
         expect(said.code, said.err).not.toBe(2);
       }
     },

@@ -1,16 +1,34 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { RequestFacts } from './server-options.ts';
 
-/** A request as Node, Express and the like hand it on. */
-export type NodeRequest = IncomingMessage & {
+/** What is used of a request of Node, of Express and the like. */
+export interface NodeRequest {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly rawHeaders: readonly string[];
+  readonly readableEnded: boolean;
+  readonly socket: { readonly remoteAddress?: string | undefined };
   /** Of Express: the whole path, where `url` has lost the part it was mounted at. */
   readonly originalUrl?: string;
   /** Of Express: that part. */
   readonly baseUrl?: string;
   /** Where a parser has read the body already. */
   readonly body?: unknown;
-};
+}
+
+/** What is used of Node's `ServerResponse`. */
+export interface NodeResponse {
+  statusCode: number;
+  readonly headersSent: boolean;
+  readonly destroyed: boolean;
+  setHeader(name: string, value: string | readonly string[]): unknown;
+  writeHead(status: number, headers: Record<string, string>): unknown;
+  flushHeaders(): void;
+  write(chunk: Uint8Array): boolean;
+  end(): unknown;
+  on(event: 'drain' | 'close', listener: () => void): unknown;
+  off(event: 'drain' | 'close', listener: () => void): unknown;
+}
 
 type Answer = (
   request: Request,
@@ -18,14 +36,14 @@ type Answer = (
 ) => Promise<Response>;
 
 /** Answers a request of Node with what a function of `Request` answers. Never throws, never rejects. */
-export async function answerNode(req: NodeRequest, res: ServerResponse, answer: Answer): Promise<void> {
+export async function answerNode(req: NodeRequest, res: NodeResponse, answer: Answer): Promise<void> {
   const gone = new AbortController();
-  res.once('close', () => gone.abort());
+  res.on('close', () => gone.abort());
   try {
     const request = toRequest(req, gone.signal);
     const response = await answer(request, { peer: req.socket.remoteAddress, mountedAt: req.baseUrl });
     await send(response, res, gone.signal);
-    if (!req.complete) await discard(request, res);
+    if (!req.readableEnded) await discard(request);
   } catch {
     // The request itself is not one, or the connection broke.
     if (!res.headersSent) res.writeHead(400, { 'content-type': 'text/plain', connection: 'close' });
@@ -54,13 +72,14 @@ function pathOf(req: NodeRequest): string {
 }
 
 function bodyOf(req: NodeRequest): RequestInit['body'] {
-  if (req.body === undefined || !req.readableEnded) return Readable.toWeb(req) as unknown as ReadableStream;
+  if (req.body === undefined || !req.readableEnded)
+    return Readable.toWeb(req as unknown as Readable) as unknown as ReadableStream;
   return typeof req.body === 'string' || req.body instanceof Uint8Array
     ? (req.body as Uint8Array<ArrayBuffer>)
     : JSON.stringify(req.body);
 }
 
-async function send(response: Response, res: ServerResponse, gone: AbortSignal): Promise<void> {
+async function send(response: Response, res: NodeResponse, gone: AbortSignal): Promise<void> {
   res.statusCode = response.status;
   for (const [name, value] of response.headers) if (name !== 'set-cookie') res.setHeader(name, value);
   const cookies = response.headers.getSetCookie();
@@ -85,23 +104,25 @@ async function send(response: Response, res: ServerResponse, gone: AbortSignal):
 const MOST_DISCARDED_BYTES = 8 * 1_048_576;
 
 /** Reads what nobody wanted of a body: the next request of the connection stands behind it. */
-async function discard({ body, bodyUsed }: Request, res: ServerResponse): Promise<void> {
+async function discard({ body, bodyUsed }: Request): Promise<void> {
   if (body === null || bodyUsed || body.locked) return;
   const reader = (body as ReadableStream<Uint8Array>).getReader();
   let size = 0;
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     size += part.value.length;
-    if (size > MOST_DISCARDED_BYTES) return void res.socket?.destroy();
+    if (size > MOST_DISCARDED_BYTES) return reader.cancel();
   }
 }
 
-function drained(res: ServerResponse): Promise<void> {
+function drained(res: NodeResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
-      res.off('drain', done).off('close', done);
+      res.off('drain', done);
+      res.off('close', done);
       resolve();
     };
-    res.on('drain', done).on('close', done);
+    res.on('drain', done);
+    res.on('close', done);
     if (res.destroyed) done();
   });
 }

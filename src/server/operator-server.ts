@@ -1,5 +1,4 @@
 /// <reference types="node" />
-import type { ServerResponse } from 'node:http';
 import type { Effects } from '../kernel/effects.ts';
 import type { Operator } from '../operator/operator.ts';
 import { systemEffects } from '../system/effects.ts';
@@ -8,7 +7,7 @@ import { type Caller, forgedWrite, Gate, sessionCookie } from './authenticate.ts
 import { EVENT_HEADERS, EventHub } from './event-hub.ts';
 import { PROMETHEUS_CONTENT_TYPE } from '../telemetry/prometheus-text.ts';
 import { metricsText } from './metrics-text.ts';
-import { answerNode, type NodeRequest } from './node-listener.ts';
+import { answerNode, type NodeRequest, type NodeResponse } from './node-listener.ts';
 import { openApi } from './openapi.ts';
 import { packageVersion } from './package-version.ts';
 import { type Problem, problemResponse, thrownProblem, wrongFields } from './problem.ts';
@@ -28,7 +27,7 @@ export interface OperatorServer {
   /** Answers a request below the base path. Never rejects. */
   readonly fetch: (request: Request, facts?: RequestFacts) => Promise<Response>;
   /** The same for Node's `http`, Express and whatever has Node's request and response. */
-  readonly listener: (request: NodeRequest, response: ServerResponse) => void;
+  readonly listener: (request: NodeRequest, response: NodeResponse) => void;
   /** Ends live connections and answers nothing new; resolves when all that was asked is answered. May be called again. */
   close(): Promise<void>;
 }

@@ -30,7 +30,9 @@ async function confirm(page: Page, verb: string, reason?: string): Promise<void>
   await dialog.waitFor({ state: 'detached' });
 }
 
+/** A receipt that could not be sent: the mail server is down from now on. */
 async function deadMail(shop: Shop, customer: string): Promise<string> {
+  shop.weather.isMailDown = true;
   const id = await shop.send({ customer, email: `${customer}@down.test` });
   await expect.poll(() => statusOf(shop, id)).toBe('failed');
   return id;
@@ -81,15 +83,11 @@ test('a dead letter is replayed from its page, all of it or chosen handlers, wit
   });
   await page.getByRole('button', { name: 'Replay chosen …' }).click();
   await page.getByRole('dialog').getByLabel('shop/email-receipt').check();
-  await page
-    .getByRole('dialog')
-    .getByLabel(/^Also run again/)
-    .check();
+  await page.getByRole('dialog').getByLabel('Also run again').check();
   await confirm(page, 'Replay the chosen');
   await expect
     .poll(() => lastOf(shop, 'rerun'))
     .toMatchObject({ actor: 'ann', messageId: id, handler: 'email-receipt' });
-  shop.weather.isMailDown = true;
 });
 
 test('what the server refuses is told in the dialog with the next step, and nothing is changed [X.5]', async ({
@@ -103,7 +101,7 @@ test('what the server refuses is told in the dialog with the next step, and noth
   await dialog.getByLabel('shop/dashboard').check();
   await dialog.getByRole('button', { name: 'Replay the chosen' }).click();
   await dialog.getByRole('alert').waitFor();
-  expect(await dialog.getByRole('alert').textContent()).toContain('already-delivered');
+  expect(await dialog.getByRole('alert').textContent()).toContain('These handlers have succeeded.');
   expect(await statusOf(shop, failed)).toBe('failed');
 });
 
@@ -182,8 +180,7 @@ test('chosen dead letters are replayed in bulk: preview, canary, progress that s
   expect(await lastOf(shop, 'start-bulk')).toMatchObject({ actor: 'ann', reason: 'trying again' });
   expect(await lastOf(shop, 'resume-bulk')).toMatchObject({ actor: 'ann', reason: 'the server is back' });
   const states = await Promise.all(ids.map((id) => statusOf(shop, id)));
-  expect(states.toSorted()).toEqual(['delivered', 'delivered', 'failed']);
-  shop.weather.isMailDown = true;
+  expect(states.filter((state) => state === 'delivered')).toHaveLength(2);
 });
 
 test('a bulk operation is paused, and cancelled with how many are left; a group is discarded with a reason [X.5]', async ({
@@ -235,7 +232,6 @@ test('a key is released, its head is skipped, and it is replayed in order [X.4]'
   expect(await lastOf(shop, 'release')).toMatchObject({ actor: 'ann', reason: 'let it go' });
   expect(await lastOf(shop, 'skip')).toMatchObject({ actor: 'ann', reason: 'not wanted' });
   expect(await lastOf(shop, 'replay')).toMatchObject({ actor: 'ann', reason: 'back again' });
-  shop.weather.isMailDown = true;
 });
 
 test('handlers are paused, limited and retired, and everything is paused and goes on by undo [X.18]', async ({
@@ -259,6 +255,11 @@ test('handlers are paused, limited and retired, and everything is paused and goe
     .fill('3');
   await confirm(page, 'Set the limit', 'spare it');
   await expect.poll(async () => (await handler())?.limit).toBe(3);
+  const old = page.locator('tbody tr', { hasText: 'legacy/archive' });
+  await old.getByRole('button', { name: 'Retire' }).click();
+  await confirm(page, 'Retire', 'its code is gone');
+  await old.getByText('Retired').waitFor();
+  expect(await lastOf(shop, 'retire')).toMatchObject({ actor: 'ann', handler: 'archive', reason: 'its code is gone' });
   await page.getByRole('button', { name: 'Pause everything' }).click();
   await confirm(page, 'Pause everything', 'maintenance');
   await page.getByText('Everything is paused: nothing').waitFor();
@@ -280,7 +281,7 @@ test('a breaker is held open and closed again by hand [X.10]', async ({ postgres
   await confirm(page, 'Hold open', 'the bank asked us');
   await expect.poll(breaker).toBe('open');
   await row.getByRole('button', { name: 'Close' }).click();
-  await confirm(page, 'Close', 'they are back');
+  await confirm(page, 'Close the breaker', 'they are back');
   await expect.poll(breaker).toBe('closed');
   expect(await lastOf(shop, 'open-breaker')).toMatchObject({ actor: 'ann', reason: 'the bank asked us' });
   expect(await lastOf(shop, 'close-breaker')).toMatchObject({ actor: 'ann', reason: 'they are back' });

@@ -164,7 +164,7 @@ test('new messages are told and do not move the list; the icon is red while some
   expect(await first.getAttribute('data-row')).toBe(before);
   await pill.click();
   await expect.poll(() => first.getAttribute('data-row')).toBe(sent);
-  expect(await page.locator('#favicon').getAttribute('href')).toContain('favicon-alert.svg');
+  await expect.poll(() => page.locator('#favicon').getAttribute('href')).toContain('favicon-alert.svg');
 });
 
 test('the theme is the system’s until another is chosen, which is kept [X.5]', async ({ postgres, chromium }) => {

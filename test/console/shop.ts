@@ -19,7 +19,7 @@ import {
 import { operatorServer, type OperatorServerOptions } from '../../src/server/index.ts';
 
 /** An order, as far as handlers look at it. */
-export interface Order {
+interface Order {
   readonly customer: string;
   readonly item: string;
   readonly currency: string;
@@ -27,11 +27,11 @@ export interface Order {
   readonly [field: string]: unknown;
 }
 
-export const orderPlaced = event<Order>('order.placed', { key: (order) => order.customer });
-export const orderReminder = event<{ readonly customer: string }>('order.reminder', {
+const orderPlaced = event<Order>('order.placed', { key: (order) => order.customer });
+const orderReminder = event<{ readonly customer: string }>('order.reminder', {
   key: ({ customer }) => customer,
 });
-export const orderExported = event<{ readonly customer: string }>('order.exported');
+const orderExported = event<{ readonly customer: string }>('order.exported');
 
 interface ModuleRun {
   readonly runId: string;
@@ -46,7 +46,7 @@ export const runModule = command<ModuleRun>('module.run', {
 });
 
 /** What a test changes while the shop runs. */
-export interface Weather {
+interface Weather {
   isMailDown: boolean;
 }
 
@@ -83,11 +83,19 @@ export async function openShop({ url, schema }: { readonly url: string; readonly
     return { moduleId };
   });
   const relays = await Promise.all([hf, billing].map((one) => one.start({ observers: [facts.relay] })));
+  await leaveHandler(holdfast({ service: 'legacy', store }));
   const closers: (() => Promise<void>)[] = [];
   const operator = postgresOperator({ pool, schema });
   const inTransaction: Shop['inTransaction'] = (work) => inOne(pool, work);
   return {
-    ...{ schema, pool, hf, operator, facts, commands, weather, inTransaction },
+    schema,
+    pool,
+    hf,
+    operator,
+    facts,
+    commands,
+    weather,
+    inTransaction,
     send: async (order, options = {}) => {
       const whole = { customer: 'cus_1', item: 'anchor', currency: 'EUR', email: 'ann@example.com', ...order };
       return (await inTransaction((tx) => hf.send(tx, orderPlaced, whole, options))).id;
@@ -134,6 +142,12 @@ function registerBilling(billing: Holdfast<PoolClient>): void {
     },
     { policy: policy({ schedule: steps([600_000, 600_000]) }), onDead: 'pass', breaker: { dependency: 'bank' } },
   );
+}
+
+/** A handler that is known, and that nobody serves any more. */
+async function leaveHandler(legacy: Holdfast<PoolClient>): Promise<void> {
+  legacy.on(event<object>('order.archived'), 'archive', async () => {});
+  await (await legacy.start()).stop({ drainMs: 10 });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
@@ -187,7 +201,7 @@ async function serve(
   options: Partial<OperatorServerOptions>,
 ): Promise<{ readonly address: string; readonly close: () => Promise<void> }> {
   const consoleFiles = new URL('../../dist/console/', import.meta.url);
-  const server = operatorServer({ operator, consoleFiles, pollMs: 200, ...options });
+  const server = operatorServer({ operator, consoleFiles, pollMs: 500, ...options });
   const http = createServer(server.listener).listen(0, '127.0.0.1');
   await once(http, 'listening');
   const { port } = http.address() as AddressInfo;

@@ -17,6 +17,7 @@ describe('npm run check', () => {
       'src/format.ts': 'export   const format = 1;\n',
       'src/lint.ts': 'export const lint = (): void => {\n  Promise.resolve(1);\n};\n',
       'test/types.ts': 'export const types: string = 1;\n',
+      'console/src/app-types.ts': 'export const appTypes: string = 1;\n',
       'src/unknown-id.test.ts': `import { expect, test } from 'vitest';\n\ntest('a fact [S9.99]', () => {\n  expect(1).toBe(1);\n});\n`,
     });
     const { ok, output } = await gate(root, 'check');
@@ -25,6 +26,7 @@ describe('npm run check', () => {
     expect(output).toMatch(/^ok    build /m);
     expect(output).toMatch(/^FAIL  lint [^]*no-floating-promises[^]*src\/lint\.ts/m);
     expect(output).toMatch(/^FAIL  types [^]*test\/types\.ts/m);
+    expect(output).toMatch(/^FAIL  types of console [^]*app-types\.ts/m);
     expect(output).toMatch(/^FAIL  generated files [^]*names \[S9\.99\], which is no requirement[^]*run npm run fix/m);
     expect(output).toMatch(/^FAIL  unused code [^]*src\/lint\.ts/m);
   });

@@ -6,6 +6,8 @@ import { planted } from '../support/planted.ts';
 const CONFIGURATION = [
   '.oxfmtrc.jsonc',
   '.oxlintrc.json',
+  'console/tsconfig.json',
+  'console/vite.config.ts',
   'docs/requirements.json',
   'knip.jsonc',
   'package.json',
@@ -26,7 +28,12 @@ export function smallRepository(files: Readonly<Record<string, string>>): string
   );
   const skips = '{ "tests": {}, "services": {} }\n';
   const setUp = 'export default function setUp(): void {}\n';
-  const root = planted({ 'test/skips.json': skips, 'test/support/global-setup.ts': setUp, ...exported, ...files });
+  const app = {
+    'console/index.html': '<!doctype html>\n<script type="module" src="./src/main.tsx"></script>\n',
+    'console/src/main.tsx': "document.title = 'small';\n",
+  };
+  const own = { 'test/skips.json': skips, 'test/support/global-setup.ts': setUp };
+  const root = planted({ ...own, ...app, ...exported, ...files });
   for (const name of CONFIGURATION) cpSync(join(ROOT, name), join(root, name), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
   return root;

@@ -58,7 +58,7 @@ describe('the alerts', () => {
       const promtool = join(prometheus.url, 'promtool');
       const { stdout } = await exec(promtool, ['check', 'rules', ALERTS_FILE]);
       expect(stdout).toContain(`${alertRules().length} rules found`);
-      const tests = ALERTS_FILE.replace(/yml$/, 'test.yml');
+      const tests = ALERTS_FILE.replace(/\.yml$/, '-check.yml');
       await exec(promtool, ['test', 'rules', tests]);
       const tested = [...readFileSync(tests, 'utf8').matchAll(/^ {2}- name: (\S+)$/gm)].map(([, name]) => name);
       expect(tested).toEqual(alertRules().map(({ alert }) => alert));

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { instantOf } from '../parts/span-of-time.ts';
-import { ask, type Params } from './client.ts';
+import { ask, type Params, Problem } from './client.ts';
 import type { Answer } from './wire.ts';
 
 /** Who is logged in, and what they may do. */
@@ -113,10 +113,17 @@ export const systemQuery = queryOptions({
   meta: live,
 });
 
+/** That nothing is known by an id is an answer, and no error. */
+function unknownId(error: unknown): Answer<'trace'> {
+  if (error instanceof Problem && error.status === 404) return { kind: 'not-found' };
+  if (error instanceof Problem && error.fields['kind'] === 'bad-id') return { kind: 'bad-id', problem: error.message };
+  throw error;
+}
+
 export const traceQuery = (id: string) =>
   queryOptions({
     queryKey: ['trace', id],
-    queryFn: ({ signal }) => read<Answer<'trace'>>('trace', { id }, signal),
+    queryFn: ({ signal }) => read<Answer<'trace'>>('trace', { id }, signal).catch(unknownId),
     enabled: id !== '',
     retry: false,
   });

@@ -123,6 +123,7 @@ function Confirm({
         Reason {isDiscard ? '' : '(optional)'}
         <input
           value={reason}
+          data-focus
           required={isDiscard}
           maxLength={500}
           placeholder="Kept in the audit, beside your name"

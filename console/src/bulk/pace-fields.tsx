@@ -22,6 +22,7 @@ export function PaceFields({
           type="number"
           min={0}
           max={1_000}
+          data-focus
           inputMode="numeric"
           placeholder="none"
           value={pace.canary}

@@ -13,7 +13,7 @@ const PARTS = [
 ] as const;
 
 /** How many have their outcome. */
-export function endedOf({ counts }: Pick<Bulk, 'counts'>): number {
+function endedOf({ counts }: Pick<Bulk, 'counts'>): number {
   return counts.succeeded + counts.failed + counts.discarded + counts.skipped + counts.dropped;
 }
 

@@ -16,7 +16,7 @@ import { replayAct } from '../message/message-acts.ts';
 import { useActs } from '../shell/acts.tsx';
 import { useRights } from '../shell/session.tsx';
 
-export type DeadLetter = ItemOf<'dead-letters'>;
+type DeadLetter = ItemOf<'dead-letters'>;
 
 const COLUMNS: readonly Column<DeadLetter>[] = [
   { head: 'Status', cell: ({ status, error }) => <StateMark state={stateOf(status, error?.code)} /> },

@@ -95,7 +95,7 @@ function acts(name: string): { readonly open: Act; readonly close: Act } {
       ...closed,
       title: `Close ${name}?`,
       text: 'Its handlers go on at once. It opens again if the failures go on.',
-      verb: 'Close',
+      verb: 'Close the breaker',
     },
   };
 }

@@ -81,10 +81,7 @@ function EditForm({
         />
         <h3>What changes</h3>
         <DiffView before={before} after={'value' in edited ? JSON.stringify(edited.value, null, 2) : text} />
-        <label>
-          Reason (optional)
-          <input value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
-        </label>
+        <ReasonField reason={reason} change={setReason} />
         <p className="muted">The old payload is kept, and shown with the message. {note}</p>
         {error === undefined ? null : <ErrorBox error={error} />}
         <footer>
@@ -97,6 +94,21 @@ function EditForm({
         </footer>
       </form>
     </Modal>
+  );
+}
+
+function ReasonField({
+  reason,
+  change,
+}: {
+  readonly reason: string;
+  readonly change: (reason: string) => void;
+}): ReactElement {
+  return (
+    <label>
+      Reason (optional)
+      <input value={reason} maxLength={500} onChange={(event) => change(event.target.value)} />
+    </label>
   );
 }
 

@@ -17,6 +17,8 @@ export function Modal({
   useEffect(() => {
     const dialog = box.current;
     if (dialog !== null && !dialog.open) dialog.showModal();
+    // The browser would begin with the button that closes it.
+    dialog?.querySelector<HTMLElement>('[data-focus]')?.focus();
     return () => dialog?.close();
   }, []);
   return (

@@ -73,7 +73,7 @@ function ReasonField({
       <input
         value={reason}
         required={act.reason === 'needed'}
-        autoFocus
+        data-focus
         maxLength={500}
         placeholder="Kept in the audit, beside your name"
         onChange={(event) => change(event.target.value)}

@@ -61,7 +61,8 @@ export function ActsAndDialog({ children }: { readonly children: ReactNode }): R
       },
     });
     act.after?.(answer);
-    await client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
+    // The dialog does not wait for what is read again.
+    void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
   };
   return (
     <ActsContext value={{ ask: setAsked, perform }}>

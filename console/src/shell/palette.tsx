@@ -72,7 +72,7 @@ export function Palette({ close }: { readonly close: () => void }): ReactElement
         aria-controls="palette-choices"
         aria-activedescendant={`choice-${chosen}`}
         placeholder="A page, a message id, type:order.* status:failed, a request id …"
-        autoFocus
+        data-focus
         value={text}
         onKeyDown={onKey}
         onChange={(event) => {
