@@ -56,3 +56,19 @@ describe('an edit of what was shown with places hidden', () => {
     );
   });
 });
+
+describe('a place in headers', () => {
+  test('is hidden in a payload that has such a field, too, and all of them where none is named [X.9]', () => {
+    const some = new RedactionRules(['headers.authorization']);
+    const payload = { headers: { authorization: 'Bearer 1', accept: '*/*' } };
+    expect(some.payload(payload)).toEqual({ headers: { authorization: REDACTED, accept: '*/*' } });
+    expect(some.covers(['headers', 'authorization'])).toBe(true);
+    expect(some.headers({ Authorization: 'Bearer 1', accept: '*/*' })).toEqual({
+      Authorization: REDACTED,
+      accept: '*/*',
+    });
+    const all = new RedactionRules(['headers']);
+    expect(all.headers({ authorization: 'Bearer 1' })).toEqual({ authorization: REDACTED });
+    expect(all.payload(payload)).toEqual({ headers: REDACTED });
+  });
+});

@@ -19,16 +19,18 @@ export class RedactionRules {
   constructor(given: readonly string[] | Redaction | undefined) {
     const { paths, visibleTo = 'admin', showErrors = false } = asRedaction(given);
     const parts = paths.map((path) => path.split('.'));
-    this.#payload = parts.filter(([first]) => first !== HEADERS);
-    this.#headers = parts.filter(([first]) => first === HEADERS).map((path) => path.slice(1).join('.').toLowerCase());
+    // A payload may have a field of that name, too: a request that was taken in, with its headers.
+    this.#payload = parts;
+    this.#headers = parts
+      .filter(([first]) => first === HEADERS)
+      .map(([, ...name]) => (name.length === 0 ? '*' : name.join('.').toLowerCase()));
     this.#visibleTo = visibleTo;
     this.#showErrors = showErrors || paths.length === 0;
   }
 
   /** True when nothing is hidden from this role. */
   seesAll(role: Role): boolean {
-    const hidesNothing = this.#payload.length === 0 && this.#headers.length === 0;
-    return hidesNothing || (this.#visibleTo !== 'nobody' && mayAs(role, this.#visibleTo));
+    return this.#payload.length === 0 || (this.#visibleTo !== 'nobody' && mayAs(role, this.#visibleTo));
   }
 
   /** Texts of errors are shown to those from whom something is hidden. */
