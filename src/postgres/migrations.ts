@@ -1,4 +1,4 @@
-import { breakerTable } from './schema/breaker.ts';
+import { breakerFunctions, breakerTable } from './schema/breaker.ts';
 import { commandTables } from './schema/commands.ts';
 import { enginePrivates } from './schema/engine.ts';
 import { hotFunctions } from './schema/functions.ts';
@@ -35,6 +35,7 @@ export const MIGRATIONS: readonly Migration[] = [
       ...commandTables(schema),
       ...messageReads(schema),
       ...sampleTables(schema),
+      ...breakerFunctions(schema),
       ...traceFunctions(schema),
     ],
   },

@@ -7,10 +7,10 @@ test(
   'kills, pauses and restarts of the database lose no message, repeat no effect and keep the order of each key [X.2] [X.3] [S4.7]',
   { timeout: 600_000 },
   async () => {
-    const kills = amount(9, 36);
+    const kills = amount(6, 36);
     const report = await storm({
       from: 'machine',
-      messages: amount(4_000, 20_000),
+      messages: amount(2_500, 20_000),
       keys: 500,
       kills,
       pauseEvery: 6,
@@ -30,11 +30,11 @@ needs('embeddedPostgres')(
   async ({ embeddedPostgres: _isThere }) => {
     await storm({
       from: 'package',
-      messages: 3_000,
+      messages: 2_000,
       keys: 100,
-      kills: 6,
+      kills: 3,
       pauseEvery: 3,
-      restarts: new Map([[4, 'immediate']]),
+      restarts: new Map([[2, 'immediate']]),
     });
   },
 );

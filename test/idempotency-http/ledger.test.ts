@@ -14,7 +14,7 @@ const test = needs('postgres');
 
 const SERVER = fileURLToPath(new URL('ledger-server.ts', import.meta.url));
 const CLIENT = fileURLToPath(new URL('ledger-client.ts', import.meta.url));
-const WRITES: number = amount(2_000, 10_000);
+const WRITES: number = amount(1_000, 10_000);
 
 /** A server that is started again whenever it dies. */
 class Supervised {

@@ -10,7 +10,7 @@ import { type PgResult, PgSchedule } from './pg-schedule.ts';
 const test = needs('postgres');
 const FILE = 'test/simulation/postgres.test.ts';
 const GIVEN = process.env['HOLDFAST_SEED'];
-const SEEDS = GIVEN === undefined ? Array.from({ length: amount(60, 300) }, (_, i) => i + 1) : [Number(GIVEN)];
+const SEEDS = GIVEN === undefined ? Array.from({ length: amount(40, 300) }, (_, i) => i + 1) : [Number(GIVEN)];
 // Each has its own schema; together they need fewer connections than a server of default size has.
 const AT_ONCE = 6;
 

@@ -104,8 +104,6 @@ function isUsed(schema: string): string {
 function recordOf(schema: string): string {
   const isGone = `b.state = 1 and ${isProberGone(schema)}`;
   const ofIts = `${schema}.handler h where h.service = b.service and h.breaker = b.name`;
-  const units = `array(select l.id * m.units + bucket from ${schema}.lane l, ${schema}.meta m, generate_series(0, m.units - 1) bucket
-    where l.handler in (select h.id from ${ofIts}))`;
   return `json_build_object('service', b.service, 'name', b.name,
     'handlers', coalesce((select json_agg(h.name order by h.name) from ${ofIts}), '[]'),
     'state', case when ${isGone} then 'open' else (array['closed', 'probing', 'open'])[b.state + 1] end,
@@ -114,11 +112,8 @@ function recordOf(schema: string): string {
       'message', b.error ->> 'message') end,
     'changed', case when b.changed_at is not null
       then json_build_object('at', b.changed_at, 'actor', b.actor, 'reason', b.reason) end,
-    'waiting', case when b.state = 0 then 0 else (select count(*) from (
-      select from ${schema}.delivery d where d.state = 0 and d.unit = any (${units}) limit ${MAX_WAITING}) waiting) end)::text`;
+    'waiting', case when b.state = 0 then 0 else ${schema}.breaker_waiting(b.service, b.name) end)::text`;
 }
-
-const MAX_WAITING = 10_000;
 
 function toRecord(fields: Fields): BreakerRecord {
   const record = readRecord<BreakerRecord>(fields, ['since', 'probeAt']);

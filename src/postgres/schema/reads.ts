@@ -1,5 +1,6 @@
 import { messageListFunction } from '../operator/message-list-function.ts';
 import { messageTabsFunction } from '../operator/message-tabs.ts';
+import { readFunctions } from '../operator/read-functions.ts';
 import { HISTORY_SLOTS } from './messages.ts';
 
 /**
@@ -15,6 +16,7 @@ export function messageReads(schema: string): readonly string[] {
     messageListFunction(schema),
     messageTabsFunction(schema),
     historySearch(schema),
+    ...readFunctions(schema),
   ];
 }
 
