@@ -72,3 +72,15 @@ describe('a place in headers', () => {
     expect(all.payload(payload)).toEqual({ headers: REDACTED });
   });
 });
+
+describe('a place with any name below it', () => {
+  test('is hidden itself where it has no places below it, and an edit keeps it [X.9]', () => {
+    const card = new RedactionRules({ paths: ['card.*', 'items.*.iban'], visibleTo: 'nobody' });
+    for (const whole of [{ card: '4111' }, { card: { number: '4111' } }, { card: ['4111', '4222'] }, { card: 4111 }]) {
+      const shown = card.payload(whole);
+      expect(JSON.stringify(shown)).not.toContain('4111');
+      expect(card.restore(shown, whole)).toEqual(whole);
+    }
+    expect(card.payload({ card: null })).toEqual({ card: null });
+  });
+});

@@ -81,7 +81,10 @@ function restored(value: unknown, whole: unknown, [part, ...rest]: readonly stri
     const inner = isPlace ? rest : [part, ...rest];
     return value.map((one, i) => restored(one, Array.isArray(whole) ? (whole[i] as unknown) : undefined, inner));
   }
-  if (typeof value !== 'object' || value === null) return value;
+  const isAllBelow = part === '*' && rest.length === 0;
+  if (typeof value !== 'object' || value === null) {
+    return isAllBelow && value === REDACTED && whole !== undefined ? whole : value;
+  }
   const before = (typeof whole === 'object' && whole !== null ? whole : {}) as Readonly<Record<string, unknown>>;
   const fields = Object.entries(value).map(([name, one]): [string, unknown] => [
     name,
@@ -105,7 +108,10 @@ function hidden(value: unknown, [part, ...rest]: readonly string[]): unknown {
       return part === '*' || String(i) === part ? hidden(one, rest) : (one as unknown);
     });
   }
-  if (typeof value !== 'object' || value === null) return value;
+  const isAllBelow = part === '*' && rest.length === 0;
+  // `card.*` of a message that has but a number there means that number.
+  if (typeof value !== 'object') return isAllBelow && value !== undefined ? REDACTED : value;
+  if (value === null) return value;
   const fields = Object.entries(value).map(([name, one]): [string, unknown] => [
     name,
     part === '*' || part === name ? hidden(one, rest) : one,
