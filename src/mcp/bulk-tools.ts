@@ -84,7 +84,7 @@ export const startBulk: Tool = {
   run: async (args, call) => {
     const id = textOf(args, 'bulk_id') ?? '';
     const reason = textOf(args, 'reason');
-    if (call.isReadOnly) return readOnly(`holdfast bulk start ${id} --reason '…'`);
+    if (call.isReadOnly) return readOnly(`holdfast bulk start ${told(id)} --reason '…'`);
     if (reason === undefined) return refusal('a write needs a reason: it stands in the audit', 'pass reason');
     const planned = await ownBulk(call, id);
     if ('kind' in planned) return planned;
@@ -112,7 +112,7 @@ export const pauseBulk: Tool = {
   run: async (args, call) => {
     const id = textOf(args, 'bulk_id') ?? '';
     const reason = textOf(args, 'reason');
-    if (call.isReadOnly) return readOnly(`holdfast bulk pause ${id}`);
+    if (call.isReadOnly) return readOnly(`holdfast bulk pause ${told(id)}`);
     if (reason === undefined) return refusal('a write needs a reason: it stands in the audit', 'pass reason');
     return changed(await call.operator.pauseBulk(id, { actor: call.actor, reason }), 'Paused.');
   },
@@ -145,6 +145,11 @@ export const getBulk: Tool = {
     });
   },
 };
+
+/** As it may stand in a command for a person: an agent that was led astray could write another command there. */
+function told(id: string): string {
+  return /^[0-9a-f-]{36}$/i.test(id) ? id : '<id>';
+}
 
 function unknownBulk(): ToolRefusal {
   return refusal('no bulk operation has that id', 'get_bulk without an id lists them, plan_bulk plans one');

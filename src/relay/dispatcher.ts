@@ -11,6 +11,7 @@ import type { KeyLine } from './key-line.ts';
 import { LaneState } from './lane-state.ts';
 import { commitSafely } from './local-fault.ts';
 import { OwnedUnit, type UnitSink } from './owned-unit.ts';
+import { ProbeTurns } from './probe-turns.ts';
 import type { RelayEvent } from './relay-event.ts';
 import type { CommitOutcome, Delivery, FreeUnit, Lane, RelaySession, Token } from './relay-store.ts';
 import { failureOf, runGroup, runHandler, type RunnerHost } from './run-handler.ts';
@@ -53,6 +54,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
   #fetching = 0;
   #isPumping = false;
   #published = 0;
+  readonly #probes = new ProbeTurns();
 
   constructor(options: DispatcherOptions<Tx>) {
     this.#options = options;
@@ -98,11 +100,8 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
 
   startProbe(gate: BreakerGate, epoch: number): boolean {
     if (this.isHeld || this.#careful.isExclusive) return false;
-    for (const lane of this.#lanes) {
-      if (lane.breaker !== gate || lane.isPaused) continue;
-      for (let next = lane.next(); next; next = lane.next()) if (this.#begin(lane, next, epoch)) return true;
-    }
-    return false;
+    const lanes = this.#lanes.filter((lane) => lane.breaker === gate && !lane.isPaused);
+    return this.#probes.begin(lanes, (lane, delivery) => this.#begin(lane, delivery, epoch));
   }
 
   get lanes(): readonly LaneState<Tx>[] {

@@ -57,6 +57,12 @@ export class LaneState<Tx> {
     return (isRetryTurn ? this.#retries.shift() : undefined) ?? this.#fresh.shift();
   }
 
+  /** The next delivery to try as a probe: of what never ran, or of what has failed, where there is such. */
+  nextProbe(isFreshTurn: boolean): Delivery | undefined {
+    const [first, second] = isFreshTurn ? [this.#fresh, this.#retries] : [this.#retries, this.#fresh];
+    return first.shift() ?? second.shift();
+  }
+
   began(run: Run<Tx>): void {
     this.runs.add(run);
     if (run.delivery.state === 'waiting') this.#runningRetries++;

@@ -20,6 +20,8 @@ export class Gate {
   readonly #failures: RateLimit;
   /** Signs the CSRF values of callers that have no session with us. */
   readonly #secret: string;
+  /** The same for those whom the application knows. */
+  readonly #appSecret: string;
   readonly #hasAuth: boolean;
 
   constructor(options: OperatorServerOptions, effects: Effects) {
@@ -29,6 +31,9 @@ export class Gate {
     this.#failures = new RateLimit(effects, failedLoginsPerMinute);
     // The same in every process that has the tokens: a page may be served by one and write to another.
     this.#secret = tokens.length > 0 ? tokens.map(({ token }) => token).join('\n') : newSecret();
+    // Processes of an application share nothing that we know of. It need not be one: a page of another origin can neither set the header
+    // nor leave its own origin out.
+    this.#appSecret = tokens.length > 0 ? this.#secret : 'known by the application';
     this.#hasAuth = tokens.length > 0 || auth !== undefined;
   }
 
@@ -43,8 +48,10 @@ export class Gate {
     }
     const known = await this.#options.auth?.(request, facts);
     // A page cannot make a browser send a bearer token; anything else that `auth` looks at it may.
-    if (known)
-      return { actor: known.actor, role: known.role, csrf: bearer === undefined ? this.#csrf(known.actor) : undefined };
+    if (known) {
+      const csrf = bearer === undefined ? this.#csrf(known.actor, this.#appSecret) : undefined;
+      return { actor: known.actor, role: known.role, csrf };
+    }
     if (bearer !== undefined && this.#hasAuth) return this.#failed(facts);
     const session = sessionOf(request);
     const holder = session === undefined ? undefined : this.#sessions.find(session);
@@ -88,8 +95,8 @@ export class Gate {
     return { ...UNKNOWN_CALLER, code: 'WRONG_TOKEN', title: 'That token is not known', detail: 'The token fits none.' };
   }
 
-  #csrf(of: string): string {
-    return hmac(this.#secret, `holdfast csrf ${of}`);
+  #csrf(of: string, secret = this.#secret): string {
+    return hmac(secret, `holdfast csrf ${of}`);
   }
 }
 

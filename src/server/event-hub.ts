@@ -25,6 +25,14 @@ const HEARTBEAT_MS = 15_000;
 // A reader that is this far behind is let go: it connects again, and reads anew what it missed.
 const MOST_BEHIND_BYTES = 65_536;
 
+/** Of a live connection. */
+export const EVENT_HEADERS: Readonly<Record<string, string>> = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store, no-transform',
+  // nginx would hold events back until its buffer is full.
+  'x-accel-buffering': 'no',
+};
+
 /** Tells everybody who watches what changed. One reader of the database for all, and none while nobody watches. */
 export class EventHub {
   readonly #operator: Operator;
@@ -65,14 +73,7 @@ export class EventHub {
       new ByteLengthQueuingStrategy({ highWaterMark: MOST_BEHIND_BYTES }),
     );
     if (this.#timer === undefined) void this.#look();
-    return new Response(body, {
-      headers: {
-        'content-type': 'text/event-stream; charset=utf-8',
-        'cache-control': 'no-store, no-transform',
-        // nginx would hold events back until its buffer is full.
-        'x-accel-buffering': 'no',
-      },
-    });
+    return new Response(body, { headers: EVENT_HEADERS });
   }
 
   get watching(): number {

@@ -43,6 +43,7 @@ export async function answerNode(req: NodeRequest, res: NodeResponse, answer: An
     const request = toRequest(req, gone.signal);
     const response = await answer(request, { peer: req.socket.remoteAddress, mountedAt: req.baseUrl });
     await send(response, res, gone.signal);
+    if (!req.readableEnded) await discard(request);
   } catch {
     // The request itself is not one, or the connection broke.
     if (!res.headersSent) res.writeHead(400, { 'content-type': 'text/plain', connection: 'close' });
@@ -97,6 +98,20 @@ async function send(response: Response, res: NodeResponse, gone: AbortSignal): P
   }
   gone.removeEventListener('abort', stop);
   res.end();
+}
+
+// Enough for what was refused before it was read; whoever sends more loses the connection.
+const MOST_DISCARDED_BYTES = 8 * 1_048_576;
+
+/** Reads what nobody wanted of a body: the next request of the connection stands behind it. */
+async function discard({ body, bodyUsed }: Request): Promise<void> {
+  if (body === null || bodyUsed || body.locked) return;
+  const reader = (body as ReadableStream<Uint8Array>).getReader();
+  let size = 0;
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    size += part.value.length;
+    if (size > MOST_DISCARDED_BYTES) return reader.cancel();
+  }
 }
 
 function drained(res: NodeResponse): Promise<void> {

@@ -4,7 +4,7 @@ import type { Operator } from '../operator/operator.ts';
 import { systemEffects } from '../system/effects.ts';
 import { answerRoute, noRoute, type RouteSetting, wrongMethod } from './answer-route.ts';
 import { type Caller, forgedWrite, Gate, sessionCookie } from './authenticate.ts';
-import { EventHub } from './event-hub.ts';
+import { EVENT_HEADERS, EventHub } from './event-hub.ts';
 import { PROMETHEUS_CONTENT_TYPE } from '../telemetry/prometheus-text.ts';
 import { metricsText } from './metrics-text.ts';
 import { answerNode, type NodeRequest, type NodeResponse } from './node-listener.ts';
@@ -133,6 +133,7 @@ class Server {
         return isRead ? Response.json(openApi(this.#version, basePath)) : problemResponse(wrongMethod(['GET']));
       case 'api/events':
         if (!isRead) return problemResponse(wrongMethod(['GET']));
+        if (request.method === 'HEAD') return new Response(null, { headers: EVENT_HEADERS });
         return this.#hub.open() ?? problemResponse(TOO_MANY_STREAMS);
       case 'metrics':
         return isRead ? this.#metrics() : problemResponse(wrongMethod(['GET']));

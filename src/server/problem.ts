@@ -111,6 +111,10 @@ export function thrownProblem(error: unknown): Problem {
     const next = 'Look at the database, then try again.';
     return { status: 503, code, title: 'The database does not answer', detail: message, next, more: { details } };
   }
+  if (isUnfitValue(error)) {
+    const write = 'write a time, a number or a cursor that can be: the cursor is the `next` of a page before';
+    return wrongFields('the request', [{ option: 'a value', found: 'out of range', write }]);
+  }
   return {
     status: 500,
     code: 'SERVER_FAILED',
@@ -118,4 +122,10 @@ export function thrownProblem(error: unknown): Problem {
     detail: 'The database, or the way to it, failed; the log of the server says more.',
     next: 'Try again in a moment; look at readyz and the log of the server if that stays so.',
   };
+}
+
+/** SQLSTATE class 22, data exceptions: what was asked for holds a value that the database cannot read. Its text may quote it. */
+function isUnfitValue(error: unknown): boolean {
+  const { code } = (error ?? {}) as { readonly code?: unknown };
+  return error instanceof Error && typeof code === 'string' && /^22[0-9A-Z]{3}$/.test(code);
 }

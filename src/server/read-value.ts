@@ -32,12 +32,13 @@ export function readFields(given: Readonly<Record<string, unknown>>, fields: Fie
 
 /** Reads the query of a URL in the same way: its texts are taken for what the field is. A field that is left empty is not given. */
 export function readQuery(query: URLSearchParams, fields: Fields): ReadFields {
-  const given: Record<string, unknown> = {};
+  // Names are whatever was sent: also those that every object has.
+  const given = Object.create(null) as Record<string, unknown>;
   const doubled: OptionProblem[] = [];
   for (const name of new Set(query.keys())) {
     const [value = '', ...more] = query.getAll(name);
     if (more.length > 0) doubled.push({ option: name, found: 'there twice', write: 'write it once' });
-    if (value !== '') given[name] = fromText(value, fields[name]);
+    if (value !== '') given[name] = fromText(value, Object.hasOwn(fields, name) ? fields[name] : undefined);
   }
   return doubled.length > 0 ? { problems: doubled.slice(0, MOST_PROBLEMS) } : readFields(given, fields);
 }

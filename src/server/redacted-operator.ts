@@ -20,9 +20,13 @@ export function redactedOperator(operator: Operator, rules: RedactionRules): Ope
     ...failures(operator, hide),
     edit: async (id, payload, by, options) => {
       const found = await operator.show(id);
-      // What is left hidden is meant to stay as it is.
-      const whole = found.kind === 'found' ? rules.restore(payload, found.message.payload) : payload;
-      return operator.edit(id, whole, by, options);
+      if (found.kind !== 'found') return operator.edit(id, payload, by, options);
+      // What is left hidden is meant to stay as it is, and not as it was before somebody else's edit.
+      const { payload: before, version } = found.message;
+      return operator.edit(id, rules.restore(payload, before), by, {
+        ...options,
+        version: options?.version ?? version,
+      });
     },
     replayWhere: (filter, by, options) => {
       hide.check(filter);

@@ -1,3 +1,5 @@
+import { OptionCheck } from '../kernel/check-options.ts';
+import { alignLists } from './align-lists.ts';
 import type { Role } from './route.ts';
 import { mayAs } from './route.ts';
 import type { Redaction } from './server-options.ts';
@@ -17,16 +19,18 @@ export class RedactionRules {
   constructor(given: readonly string[] | Redaction | undefined) {
     const { paths, visibleTo = 'admin', showErrors = false } = asRedaction(given);
     const parts = paths.map((path) => path.split('.'));
-    this.#payload = parts.filter(([first]) => first !== HEADERS);
-    this.#headers = parts.filter(([first]) => first === HEADERS).map((path) => path.slice(1).join('.').toLowerCase());
+    // A payload may have a field of that name, too: a request that was taken in, with its headers.
+    this.#payload = parts;
+    this.#headers = parts
+      .filter(([first]) => first === HEADERS)
+      .map(([, ...name]) => (name.length === 0 ? '*' : name.join('.').toLowerCase()));
     this.#visibleTo = visibleTo;
     this.#showErrors = showErrors || paths.length === 0;
   }
 
   /** True when nothing is hidden from this role. */
   seesAll(role: Role): boolean {
-    const hidesNothing = this.#payload.length === 0 && this.#headers.length === 0;
-    return hidesNothing || (this.#visibleTo !== 'nobody' && mayAs(role, this.#visibleTo));
+    return this.#payload.length === 0 || (this.#visibleTo !== 'nobody' && mayAs(role, this.#visibleTo));
   }
 
   /** Texts of errors are shown to those from whom something is hidden. */
@@ -46,9 +50,20 @@ export class RedactionRules {
     return this.#payload.reduce((shown, rule) => hidden(shown, rule), value);
   }
 
-  /** An edit of what `payload` showed: hidden places that were left alone keep the value they had in `whole`. */
+  /**
+   * An edit of what `payload` showed: hidden places that were left alone keep the value they had in `whole`. Throws `INVALID_OPTIONS` where it
+   * cannot be told which hidden value is meant.
+   */
   restore(edited: unknown, whole: unknown): unknown {
-    return this.#payload.reduce((value, rule) => restored(value, whole, rule), edited);
+    const before = alignLists(edited, this.payload(whole), whole);
+    const value = this.#payload.reduce((rest, rule) => restored(rest, before, rule), edited);
+    if (timesHidden(value) > timesHidden(whole)) {
+      const check = new OptionCheck('edit()');
+      const write = `leave what is hidden where it was, or write a value in the place of ${REDACTED}`;
+      check.refuseName('payload', REDACTED, write);
+      check.done();
+    }
+    return value;
   }
 
   headers(given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
@@ -60,13 +75,16 @@ export class RedactionRules {
 
 /** What was read by somebody who may not see all, and is given back changed: hidden places that were left alone get their value again. */
 function restored(value: unknown, whole: unknown, [part, ...rest]: readonly string[]): unknown {
-  if (part === undefined) return value === REDACTED ? whole : value;
+  if (part === undefined) return value === REDACTED && whole !== undefined ? whole : value;
   if (Array.isArray(value)) {
     const isPlace = part === '*' || /^\d+$/.test(part);
     const inner = isPlace ? rest : [part, ...rest];
     return value.map((one, i) => restored(one, Array.isArray(whole) ? (whole[i] as unknown) : undefined, inner));
   }
-  if (typeof value !== 'object' || value === null) return value;
+  const isAllBelow = part === '*' && rest.length === 0;
+  if (typeof value !== 'object' || value === null) {
+    return isAllBelow && value === REDACTED && whole !== undefined ? whole : value;
+  }
   const before = (typeof whole === 'object' && whole !== null ? whole : {}) as Readonly<Record<string, unknown>>;
   const fields = Object.entries(value).map(([name, one]): [string, unknown] => [
     name,
@@ -90,10 +108,18 @@ function hidden(value: unknown, [part, ...rest]: readonly string[]): unknown {
       return part === '*' || String(i) === part ? hidden(one, rest) : (one as unknown);
     });
   }
-  if (typeof value !== 'object' || value === null) return value;
+  const isAllBelow = part === '*' && rest.length === 0;
+  // `card.*` of a message that has but a number there means that number.
+  if (typeof value !== 'object') return isAllBelow && value !== undefined ? REDACTED : value;
+  if (value === null) return value;
   const fields = Object.entries(value).map(([name, one]): [string, unknown] => [
     name,
     part === '*' || part === name ? hidden(one, rest) : one,
   ]);
   return Object.fromEntries(fields);
+}
+
+/** How often the text that stands for what is hidden is in a value. */
+function timesHidden(value: unknown): number {
+  return (JSON.stringify(value) ?? '').split(JSON.stringify(REDACTED)).length - 1;
 }

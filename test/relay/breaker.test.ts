@@ -267,3 +267,29 @@ test('an operator sets how many messages of a handler run at once in each proces
     { handler: 'work', details: { limit: 5, limitBefore: null } },
   ]);
 });
+
+test('messages that fail by themselves do not keep a breaker open for those that would not, whichever were tried before [X.10]', async ({
+  postgres,
+}) => {
+  const service = await testService(postgres);
+  const done: number[] = [];
+  // One handler, many destinations: the one of the keys `away` is.
+  const call = ({ key, n }: Charge): void => {
+    if (key.startsWith('away')) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' });
+    done.push(n);
+  };
+  const breaker = { failures: 3, probeAfterMs: 50, maxProbeAfterMs: 400 };
+  service.hf.on(charged, 'charge', call, { breaker, policy: policy({ maxAttempts: 100, schedule: constant(10) }) });
+  await service.start();
+  const sendThem = (key: string, from: number, count: number): Promise<unknown> =>
+    service.inTransaction((tx) =>
+      service.hf.sendAll(
+        tx,
+        Array.from({ length: count }, (_, i) => outgoing(charged, { key: `${key}${from + i}`, n: from + i })),
+      ),
+    );
+  await sendThem('away', 0, 6);
+  await expect.poll(() => told(service.events, 'open', 'failures')).toBe(1);
+  await sendThem('here', 100, 3);
+  await expect.poll(() => done.length).toBe(3);
+});
