@@ -5,11 +5,8 @@ import { PrometheusText } from '../telemetry/prometheus-text.ts';
 
 const OF_HANDLER = ['service', 'handler'] as const;
 
-/** What the database says: the gauges of the outbox under the names they have in relays, and what only a look over all of it knows. */
-const CATALOG: MetricCatalog = {
-  outbox_pending: METRICS.outbox_pending,
-  holdfast_outbox_failed: METRICS.holdfast_outbox_failed,
-  holdfast_outbox_oldest_seconds: METRICS.holdfast_outbox_oldest_seconds,
+/** What only a look over all of the database knows. */
+export const SERVER_METRICS: MetricCatalog = {
   holdfast_handler_pending: gauge('Ready deliveries of a handler; exact up to 10,000.', ...OF_HANDLER),
   holdfast_handler_waiting: gauge('Deliveries of a handler that wait for a retry or their time.', ...OF_HANDLER),
   holdfast_handler_failed: gauge('Dead letters of a handler that wait for a decision.', ...OF_HANDLER),
@@ -17,6 +14,14 @@ const CATALOG: MetricCatalog = {
   holdfast_handler_workers: gauge('Live workers that serve a handler.', ...OF_HANDLER),
   holdfast_handler_paused: gauge('1 while a handler is paused.', ...OF_HANDLER),
   holdfast_attention: gauge('Things that need somebody, by kind, as the console shows them.', 'kind'),
+};
+
+/** What the database says: with the gauges of the outbox under the names they have in relays. */
+const CATALOG: MetricCatalog = {
+  outbox_pending: METRICS.outbox_pending,
+  holdfast_outbox_failed: METRICS.holdfast_outbox_failed,
+  holdfast_outbox_oldest_seconds: METRICS.holdfast_outbox_oldest_seconds,
+  ...SERVER_METRICS,
 };
 
 /** The pages that were handed in, and the gauges of the database that none of them has. */

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { idempotency, memoryIdempotency } from '../../src/idempotency/index.ts';
 import { constant, event, policy } from '../../src/index.ts';
+import { SERVER_METRICS } from '../../src/server/metrics-text.ts';
 import { IDEMPOTENCY_METRICS } from '../../src/telemetry/idempotency-catalog.ts';
 import { idempotencyMetrics, relayMetrics } from '../../src/telemetry/index.ts';
 import { METRICS } from '../../src/telemetry/metric-catalog.ts';
@@ -17,7 +18,7 @@ import { startPrometheus } from './prometheus-server.ts';
 
 const exec = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..', '..');
-const ALL_METRICS = [...Object.keys(METRICS), ...Object.keys(IDEMPOTENCY_METRICS)];
+const ALL_METRICS = [METRICS, SERVER_METRICS, IDEMPOTENCY_METRICS].flatMap((catalog) => Object.keys(catalog));
 const shown = dashboard().panels.filter(({ type }) => type !== 'row');
 const queries = shown.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 

@@ -6,6 +6,7 @@ import { MeterProvider, MetricReader, type DataPoint, type Histogram } from '@op
 import { describe, expect, test } from 'vitest';
 import { HOUSE_UNIT } from '../../src/relay/relay-store.ts';
 import { IDEMPOTENCY_METRICS } from '../../src/telemetry/idempotency-catalog.ts';
+import { SERVER_METRICS } from '../../src/server/metrics-text.ts';
 import { METRICS } from '../../src/telemetry/metric-catalog.ts';
 import { meterRelay, relayMetrics } from '../../src/telemetry/index.ts';
 import { virtualTime } from '../../src/testing/virtual-time.ts';
@@ -90,7 +91,7 @@ test('the page names every metric with its labels, and no other', () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/telemetry.md'), 'utf8');
   const rows = [...page.matchAll(/^\| `((?:outbox|consumer|dlq|holdfast|idempotency)_\w+)` \|([^|]*)\|/gm)];
   const named = rows.map(([, name, labels]) => `${name}: ${labels?.trim()}`);
-  const there = Object.entries({ ...METRICS, ...IDEMPOTENCY_METRICS }).map(
+  const there = Object.entries({ ...METRICS, ...SERVER_METRICS, ...IDEMPOTENCY_METRICS }).map(
     ([name, { labels }]) => `${name}: ${labels.join(', ')}`,
   );
   expect(named.toSorted()).toEqual(there.toSorted());
