@@ -54,7 +54,7 @@ export function registerHandlers(hf: Holdfast<PoolClient>, { pool, mail, speed }
     'email-receipt',
     async (order, ctx) => {
       // Two of three orders find the provider overloaded, once or twice; of the live traffic, which is more, one of six.
-      const failures = isCustomer(order.email) ? (order.number % 6 === 0 ? 2 : 0) : order.number % 3;
+      const failures = isCustomer(order.email) ? Number(order.number % 6 === 0) : order.number % 3;
       await mail.send({ email: order.email, failures }, ctx);
       await ctx.commit((tx) =>
         tx.query('insert into shop.receipt (order_id, email) values ($1, $2)', [order.orderId, order.email]),

@@ -28,7 +28,9 @@ export interface TrafficTools {
 }
 
 const BEAT_MS = 1_000;
-const SLOW_BEAT_MS = 30_000;
+const RETRY_MS = 10_000;
+/** When it goes slowly, there is an order only every so many beats. */
+const SLOWER = 30;
 /** What is open or failed: above the first it goes slowly, above the second not at all. Somebody may have paused a handler for the night. */
 const MANY_OPEN = 300;
 const TOO_MANY_OPEN = 1_000;
@@ -99,19 +101,17 @@ export class LiveTraffic {
   async #one(): Promise<number> {
     try {
       if (this.#beat % 5 === 0) await this.#look();
-      if (this.#open > TOO_MANY_OPEN) {
-        await this.#look();
-        return SLOW_BEAT_MS;
-      }
       this.#beat += 1;
-      await this.#order(this.#beat);
+      // What went wrong is mended in its time, however few orders come.
       await this.#trouble(this.#beat % ROUND);
+      const isSlow = this.#open > MANY_OPEN;
+      if (!isSlow || (this.#open < TOO_MANY_OPEN && this.#beat % SLOWER === 0)) await this.#order(this.#beat);
       if (this.#beat % 60 === 0) await forgetOrders(this.#tools.pool, KEPT_ORDERS);
-      return this.#open > MANY_OPEN ? SLOW_BEAT_MS : BEAT_MS;
+      return BEAT_MS;
     } catch (error) {
       // The database is away, or the outbox is full: customers come back later.
       if (!this.#isStopped) console.error(`An order of the live traffic was not taken: ${(error as Error).message}`);
-      return SLOW_BEAT_MS;
+      return RETRY_MS;
     }
   }
 
