@@ -3,7 +3,7 @@ import { messageTabsFunction } from '../operator/message-tabs.ts';
 import { HISTORY_SLOTS } from './messages.ts';
 
 /**
- * What lists of messages stand on. The indexes hold only what has failed, or was given up: no other message pays for them but by the
+ * What lists of messages stand on. The indexes hold only what has failed, was replayed, or was given up: no other message pays for them but by the
  * look at the condition.
  */
 export function messageReads(schema: string): readonly string[] {
@@ -11,6 +11,10 @@ export function messageReads(schema: string): readonly string[] {
     `create index delivery_dead on ${schema}.delivery (id, handler) where state = 2`,
     ...slots().map(
       (slot) => `create index delivered_${slot}_given_up on ${schema}.delivered_${slot} (id) where outcome > 0`,
+    ),
+    ...slots().map(
+      (slot) =>
+        `create index delivered_${slot}_replayed on ${schema}.delivered_${slot} (done_at) where outcome = 0 and failure_history <> '[]'`,
     ),
     messageListFunction(schema),
     messageTabsFunction(schema),
