@@ -1,15 +1,8 @@
 import { type Api, searchOf } from './api-client.ts';
 import type { NamedCall } from './measure-calls.ts';
+import { type Examples, questions } from './api-questions.ts';
 
 type Query = Readonly<Record<string, string>>;
-
-/** What is asked about. */
-export interface Examples {
-  readonly letter: string;
-  readonly message: string;
-  readonly group: string;
-  readonly bulk: string;
-}
 
 interface Parameter {
   readonly name: string;
@@ -37,84 +30,6 @@ export async function operationsOf(api: Api): Promise<readonly Operation[]> {
       parameters,
     })),
   );
-}
-
-/** What people ask each route, the plain question first. Of lists a page far behind is asked for as well. */
-function questions({ letter, message, group, bulk }: Examples): Readonly<Record<string, readonly Query[]>> {
-  const since = new Date(Date.now() - 2 * 86_400_000).toISOString();
-  const until = new Date(Date.now() - 3 * 86_400_000).toISOString();
-  const hour = new Date(Date.now() - 3_600_000).toISOString();
-  const customer = { 'payload.customer.id': '42' };
-  const handler = 'handler-3';
-  return {
-    overview: [{}, { range: 'day' }, { range: 'week' }],
-    listIdempotencyRecords: [{}, { status: 'unknown' }, { domain: 'orders' }],
-    listCommands: [{}, { state: 'dlq' }, { name: 'charge-3' }, { target: 'run-77' }],
-    showRun: [{ target: 'run-77' }],
-    listCalls: [{}, { isOk: 'false' }, { service: 'shop' }, { destination: 'api.bank.example' }],
-    trace: [{ id: message }, { id: letter }, { id: 'corr_77' }, { id: 'user_77' }, { id: 'r77', limit: '5000' }],
-    system: [{}],
-    listAudit: [{}, { actor: 'person-7' }, { verb: 'pause' }, { handler }, { since: hour }, { messageId: message }],
-    listMessages: [
-      {},
-      { since, until: hour },
-      { until },
-      ...['pending', 'delivered', 'failed', 'discarded'].map((status) => ({ status })),
-      { status: 'failed', until },
-      { type: 'order.*' },
-      { type: 'rare.type' },
-      { key: 'key_77' },
-      { service: 'mail' },
-      { handler },
-      { error: 'econn' },
-      { status: 'failed', error: 'nowhere' },
-      customer,
-      { status: 'failed', ...customer },
-    ],
-    countMessages: [{}],
-    showMessage: [{ id: message }, { id: letter }],
-    findMessage: [{ id: message }, { id: letter }],
-    explainMessage: [{ id: message }, { id: letter }],
-    forecastMessage: [{ id: letter }],
-    listDeadLetters: [
-      {},
-      ...['replaying', 'replayed', 'discarded'].map((status) => ({ status })),
-      { service: 'mail' },
-      { handler },
-      { type: 'order.paid' },
-      { key: 'key_77' },
-      { since: hour },
-      { until: hour },
-      { errorCode: 'E42' },
-      { group },
-      { search: 'dead_4' },
-      { search: 'nowhere' },
-      customer,
-    ],
-    listGroups: [
-      {},
-      { state: 'open' },
-      { service: 'mail' },
-      { handler },
-      { type: 'order.paid' },
-      { search: 'econn' },
-      { isPending: 'true' },
-      { isPending: 'false' },
-    ],
-    showGroup: [{ id: group }],
-    listBulks: [{}, { state: 'done' }],
-    showBulk: [{ id: bulk }],
-    listBulkItems: [{ id: bulk }, { id: bulk, outcome: 'failed' }],
-    listKeys: [{}, { service: 'mail' }, { handler }],
-    listHandlers: [{}],
-    stats: [{}, { countDelivered: 'false' }],
-    listBreakers: [{}],
-    showSession: [{}],
-    openApi: [{}],
-    health: [{}],
-    readiness: [{}],
-    metrics: [{}],
-  };
 }
 
 /** Every route that reads, with all it can be asked by. Throws where one is forgotten, or a list is empty. */

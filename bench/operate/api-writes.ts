@@ -25,6 +25,7 @@ function nextOf<T>(things: readonly T[]): () => T {
 type Write = () => readonly [params: Readonly<Record<string, string>>, body: Readonly<Record<string, unknown>>];
 
 const REASON = { reason: 'the bench' };
+const change: Write = () => [{}, REASON];
 
 /** Every route that writes, in an order in which each has something to do. Throws where one is forgotten. */
 export async function apiWrites(
@@ -62,7 +63,6 @@ export async function apiWrites(
 
 /** One operation over all there is, from its plan to its end. It is stepped at a pace, as one is that spares others. */
 function bulkWrites(): Readonly<Record<string, Write>> {
-  const change: Write = () => [{}, REASON];
   return {
     planBulk: () => [{}, { verb: 'replay', filter: {}, canary: 10, perSecond: 200, ...REASON }],
     startBulk: change,

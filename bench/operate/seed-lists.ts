@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
-import { GROUP_ID, GROUPS, type SeedSize } from './seed.ts';
+import { GROUP_ID, GROUPS } from './seed-group.ts';
 
 const MINUTES_KEPT = 8 * 1_440;
 
 /** What is kept besides messages, so that no list is empty. */
-export async function seedLists(pool: Pool, { dead }: SeedSize): Promise<void> {
+export async function seedLists(pool: Pool, { dead }: { readonly dead: number }): Promise<void> {
   await pool.query(`insert into holdfast.tally select date_trunc('minute', now()) - n * interval '1 minute', 60, h, 100, 3, 1, 0, 0
     from generate_series(0, 1559) n, generate_series(1, 12) h`);
   await pool.query(`insert into holdfast.sample

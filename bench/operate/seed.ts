@@ -1,23 +1,12 @@
 import type { Pool } from 'pg';
 import { seedLists } from './seed-lists.ts';
-
-/** How much is seeded. */
-export interface SeedSize {
-  readonly delivered: number;
-  readonly dead: number;
-}
-
-/** How many error groups the dead letters have. A multiple of 60, so that each has one handler, type and code. */
-export const GROUPS = 600;
-
-/** The group of dead letter `n`. */
-export const GROUP_ID = `'1-' || substr(md5((n % ${GROUPS})::text), 1, 16)`;
+import { GROUP_ID } from './seed-group.ts';
 
 const TYPE = `(array['order.placed', 'order.paid', 'user.created', 'mail.sent'])[1 + n % 4]`;
 const HANDLER = '(1 + n % 12)::smallint';
 
 /** A database as it is after a week of a busy shop, written by SQL: nothing is run. */
-export async function seed(pool: Pool, size: SeedSize): Promise<void> {
+export async function seed(pool: Pool, size: { readonly delivered: number; readonly dead: number }): Promise<void> {
   await pool.query(`create function bench_id(ms bigint, n bigint) returns uuid language sql immutable as $$
     select (lpad(to_hex(ms), 12, '0') || '7' || substr(md5(n::text), 1, 3) || '8' || substr(md5(n::text), 4, 15))::uuid $$`);
   await pool.query(`insert into holdfast.handler (id, service, name, breaker)
