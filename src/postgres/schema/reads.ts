@@ -9,6 +9,8 @@ import { HISTORY_SLOTS } from './messages.ts';
 export function messageReads(schema: string): readonly string[] {
   return [
     `create index delivery_dead on ${schema}.delivery (id, handler) where state = 2`,
+    // The verbs on a key look its dead letters up several times each.
+    `create index delivery_dead_key on ${schema}.delivery (key) where state = 2`,
     ...slots().map(
       (slot) => `create index delivered_${slot}_given_up on ${schema}.delivered_${slot} (id) where outcome > 0`,
     ),
