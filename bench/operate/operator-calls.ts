@@ -1,13 +1,8 @@
 import type { Operator } from 'holdfast/operator';
-
-/** One call that is measured. A list of them is all that the bench needs: calls over HTTP are named and measured alike. */
-export interface NamedCall {
-  readonly name: string;
-  readonly run: () => Promise<unknown>;
-}
+import type { NamedCall } from './measure-calls.ts';
 
 /** Every read of the operator, with the filters people use, the first page and one far behind. */
-export async function operatorCalls(operator: Operator): Promise<readonly NamedCall[]> {
+export async function operatorCalls(operator: Operator, rounds: number): Promise<readonly NamedCall[]> {
   const threeDaysAgo = new Date(Date.now() - 3 * 86_400_000);
   const [letter] = (await operator.deadLetters({ limit: 1 })).items;
   const [message] = (await operator.messages({ status: 'delivered', limit: 1 })).items;
@@ -52,5 +47,5 @@ export async function operatorCalls(operator: Operator): Promise<readonly NamedC
     system: () => operator.system(),
     audit: () => operator.audit(),
   };
-  return Object.entries(calls).map(([name, run]) => ({ name, run }));
+  return Object.entries(calls).map(([name, run]) => ({ name, rounds, run }));
 }

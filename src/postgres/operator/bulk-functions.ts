@@ -23,7 +23,6 @@ const SUCCEEDED = outcomeNumber('succeeded');
 const FAILED = outcomeNumber('failed');
 const DISCARDED = outcomeNumber('discarded');
 const SKIPPED = outcomeNumber('skipped');
-const DROPPED = outcomeNumber('dropped');
 
 /** How many have an outcome. */
 const count = (outcome: BulkOutcome, counts = 'b.counts'): string => `${counts}[${outcomeNumber(outcome) + 1}]`;
@@ -256,9 +255,9 @@ function changeFunction(schema: string): string {
       b.state := 'paused';
       b.paused_for := 'paused by ' || p_actor || coalesce(': ' || p_reason, '');
     elsif p_verb = 'cancel' then
+      -- Its items stay as they are, however many: what is selected of a cancelled operation is dropped.
       b.state := 'cancelled';
-      update ${schema}.bulk_item i set outcome = ${DROPPED}, ended_at = clock_timestamp()
-        where i.bulk = b.id and i.outcome = ${SELECTED} and i.place > b.begun;
+      b.cancelled_at := clock_timestamp();
       ${count('dropped')} := ${count('selected')};
       ${count('selected')} := 0;
     else
@@ -267,7 +266,7 @@ function changeFunction(schema: string): string {
     end if;
     b := ${schema}.bulk_decide(b, true);
     update ${schema}.bulk u set state = b.state, paused_for = b.paused_for, ended_at = b.ended_at, counts = b.counts,
-      actor = b.actor, reason = b.reason, started_at = b.started_at, canary_to = b.canary_to, is_canary_over = b.is_canary_over,
+      actor = b.actor, reason = b.reason, started_at = b.started_at, cancelled_at = b.cancelled_at, canary_to = b.canary_to, is_canary_over = b.is_canary_over,
       next_at = b.next_at, look_at = b.look_at where u.id = b.id;
     insert into ${schema}.audit (actor, verb, reason, details)
       values (p_actor, p_verb || '-bulk', p_reason, jsonb_build_object('bulk', b.id, 'verb', b.verb, 'total', b.total));

@@ -76,15 +76,18 @@ export async function listBulkItems(
   return { items, next: rows.length > limit ? String(rows[limit - 1]?.['place']) : undefined };
 }
 
+/** What had not begun of a cancelled operation is dropped, though its row says that it is selected. */
 function itemStatement(schema: string): string {
+  const isDropped = `b.cancelled_at is not null and i.outcome = ${outcomeNumber('selected')}`;
+  const shown = `case when ${isDropped} then ${outcomeNumber('dropped')} else i.outcome end`;
   return `select i.place::text, json_build_object('id', i.id || ':' || i.handler, 'messageId', i.id, 'service', h.service, 'handler', h.name,
-      'type', m.type, 'key', m.key, 'outcome', i.outcome, 'isCanary', b.canary > 0 and i.place <= b.canary_to,
-      'startedAt', i.started_at, 'endedAt', i.ended_at, 'error', i.error)::text as row
+      'type', m.type, 'key', m.key, 'outcome', ${shown}, 'isCanary', b.canary > 0 and i.place <= b.canary_to,
+      'startedAt', i.started_at, 'endedAt', case when ${isDropped} then b.cancelled_at else i.ended_at end, 'error', i.error)::text as row
     from ${schema}.bulk_item i join ${schema}.bulk b on b.id = i.bulk left join ${schema}.handler h on h.id = i.handler
     left join lateral (
       select d.type, d.key from ${schema}.delivery d where d.id = i.id and d.handler = i.handler
       union all select d.type, d.key from ${schema}.delivered d where d.id = i.id and d.handler = i.handler limit 1) m on true
-    where i.bulk = $1::text::uuid and ($2::text is null or i.outcome = $2::text::smallint) and i.place > $3::text::int
+    where i.bulk = $1::text::uuid and ($2::text is null or ${shown} = $2::text::smallint) and i.place > $3::text::int
     order by i.place limit $4::text::int`;
 }
 

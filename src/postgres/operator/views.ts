@@ -94,8 +94,11 @@ function deadLetters(schema: string): string {
   return `create view ${schema}.dead_letters as ${Object.values(deadLetterBranches(schema)).join(' union all ')}`;
 }
 
-/** The parts of the view `dead_letters`. Alone, a part can be read in the order of an index, which a union cannot. */
-export function deadLetterBranches(schema: string): Readonly<Record<DeadLetterStatus, string>> {
+/**
+ * The parts of the view `dead_letters`. Alone, a part can be read in the order of an index, which a union cannot. `more`: further
+ * columns of the delivery `d`, which the view does not have.
+ */
+export function deadLetterBranches(schema: string, more = ''): Readonly<Record<DeadLetterStatus, string>> {
   // What was replayed shows the cycle that failed: how the new one goes is in outbox and run_log.
   const last = `(d.failure_history -> -1)`;
   const lastTime = (field: string): string => `(${last} ->> '${field}')::timestamptz`;
@@ -120,7 +123,7 @@ export function deadLetterBranches(schema: string): Readonly<Record<DeadLetterSt
       ${columns.firstFailedAt ?? 'd.first_failed_at'} as first_failed_at,
       ${columns.failedAt} as last_attempt_at, d.failure_history, '${status}'::text as status,
       ${from === 'delivery' ? 'd.holds, null::text as reason, null::text as actor' : 'false as holds, d.reason, d.actor'},
-      d.created_at, ${columns.updatedAt} as updated_at, d.rerun
+      d.created_at, ${columns.updatedAt} as updated_at, d.rerun${more}
     from ${schema}.${from} d left join ${schema}.handler h on h.id = d.handler where ${where}`;
   const lastCycle = {
     error: `(${last} -> 'error')`,

@@ -41,6 +41,7 @@ export async function walkPage<T>(sql: SqlRunner, of: string, paging: Paging, wa
   return { items, next: rows.length > limit ? rows[limit - 1]?.place : (end ?? undefined) };
 }
 
+/** Rows are written as JSON once it is known which: beside the order, each that was walked over would be. */
 function walkStatement<T>(walk: Walk<T>, limit: number, isFurther: boolean): string {
   const order = walk.order.map((column) => `${column} desc`).join(', ');
   // Parameters that are not looked at have no type: they are named all the same.
@@ -49,6 +50,7 @@ function walkStatement<T>(walk: Walk<T>, limit: number, isFurther: boolean): str
       select *, row_number() over () as place_in_walk from (${walk.from} where ${before} order by ${order} limit ${WALK_LIMIT}) w)
     select json_build_object(
       'rows', coalesce((select json_agg(json_build_object('place', p.place, 'row', p.row) order by p.place_in_walk) from (
-        select w.place_in_walk, ${walk.place} as place, ${walk.row} as row from w where ${walk.fits} order by w.place_in_walk limit ${limit + 1}) p), '[]'),
+        select w.place_in_walk, ${walk.place} as place, ${walk.row} as row
+        from (select * from w where ${walk.fits} order by w.place_in_walk limit ${limit + 1}) w) p), '[]'),
       'end', (select ${walk.place} from w where w.place_in_walk = ${WALK_LIMIT}))::text as row`;
 }

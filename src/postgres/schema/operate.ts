@@ -1,9 +1,16 @@
 import { bulkFunctions } from '../operator/bulk-functions.ts';
+import { groupListFunction } from '../operator/group-verbs.ts';
 import { keyFunctions } from '../operator/key-functions.ts';
 
 /** What operators work with: dead letters by cause, bulk operations, and the verbs on keys. */
 export function operateSurface(schema: string): readonly string[] {
-  return [...groupTables(schema), ...bulkTables(schema), ...bulkFunctions(schema), ...keyFunctions(schema)];
+  return [
+    ...groupTables(schema),
+    groupListFunction(schema),
+    ...bulkTables(schema),
+    ...bulkFunctions(schema),
+    ...keyFunctions(schema),
+  ];
 }
 
 /**
@@ -49,6 +56,7 @@ function groupTables(schema: string): readonly string[] {
 /**
  * Bulk operations.
  *   counts    how many items have each outcome, as BULK_OUTCOMES numbers them; they add up to total
+ *             Items of a cancelled operation that are selected in their rows are dropped
  *   canary_to the last place that is a canary
  *   next_at   when the pace allows the next one
  *   look_at   when the next step is due; absent: nothing is to be done
@@ -72,6 +80,7 @@ function bulkTables(schema: string): readonly string[] {
       created_at timestamptz not null default clock_timestamp(),
       started_at timestamptz,
       ended_at timestamptz,
+      cancelled_at timestamptz,
       paused_for text,
       is_cut boolean not null,
       total int not null,

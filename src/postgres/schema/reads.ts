@@ -4,14 +4,20 @@ import { readFunctions } from '../operator/read-functions.ts';
 import { HISTORY_SLOTS } from './messages.ts';
 
 /**
- * What lists of messages stand on. The indexes hold only what has failed, or was given up: no other message pays for them but by the
+ * What lists of messages stand on. The indexes hold only what has failed, was replayed, or was given up: no other message pays for them but by the
  * look at the condition.
  */
 export function messageReads(schema: string): readonly string[] {
   return [
     `create index delivery_dead on ${schema}.delivery (id, handler) where state = 2`,
+    // The verbs on a key look its dead letters up several times each.
+    `create index delivery_dead_key on ${schema}.delivery (key) where state = 2`,
     ...slots().map(
       (slot) => `create index delivered_${slot}_given_up on ${schema}.delivered_${slot} (id) where outcome > 0`,
+    ),
+    ...slots().map(
+      (slot) =>
+        `create index delivered_${slot}_replayed on ${schema}.delivered_${slot} (done_at) where outcome = 0 and failure_history <> '[]'`,
     ),
     messageListFunction(schema),
     messageTabsFunction(schema),
