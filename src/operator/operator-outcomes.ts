@@ -36,7 +36,7 @@ export type Replayed =
   | BadId
   | NotFailed
   | HandlerRefusal
-  /** They succeeded already: pass `rerun` to run them again. */
+  /** They succeeded already, or may have at a time whose history is no longer kept: pass `rerun` to run them again. */
   | { readonly kind: 'already-delivered'; readonly handlers: readonly string[] }
   /** They succeeded and are not declared repeatable. */
   | { readonly kind: 'not-repeatable'; readonly handlers: readonly string[] };
@@ -56,7 +56,7 @@ export type Edited =
   | NotFailed
   /** Somebody else edited it meanwhile. */
   | { readonly kind: 'changed'; readonly version: number }
-  /** These handlers succeeded with the payload as it was. */
+  /** These handlers succeeded with the payload as it was, or may have at a time whose history is no longer kept. */
   | { readonly kind: 'already-delivered'; readonly handlers: readonly string[] };
 
 export type Cancelled =

@@ -127,6 +127,18 @@ describe('edit', () => {
     expect(await database.rows(id)).toMatchObject([{ version: 0, payload: { total: 5 } }]);
   });
 
+  test('is refused where a handler may have succeeded at a time whose history is no longer kept', async ({
+    postgres,
+  }) => {
+    const database = await twoHandlers(postgres);
+    const id = await database.dead({ handler: 1 });
+    await database.sql(`update $S.meta set forgotten_until = now() + interval '1 hour'`);
+    expect(await database.operator.edit(id, {}, ANN)).toEqual({
+      kind: 'already-delivered',
+      handlers: ['mail/receipt'],
+    });
+  });
+
   test('waits for a handler that is about to succeed, and is refused then', async ({ postgres }) => {
     const database = await twoHandlers(postgres);
     const id = await database.dead({ handler: 1 });

@@ -266,6 +266,24 @@ describe('chosen handlers', () => {
     expect((await database.operator.audit()).items).toMatchObject([{ verb: 'deliver' }]);
   });
 
+  test('one whose history of that time is no longer kept is taken for done, not for one that never had it [S4.7]', async ({
+    postgres,
+  }) => {
+    const database = await twoHandlers(postgres);
+    const id = await database.dead({ handler: 1 });
+    await database.sql(`update $S.meta set forgotten_until = now() + interval '1 hour'`);
+    expect(await database.operator.replay(id, ANN, { handlers: ['score'] })).toEqual({
+      kind: 'already-delivered',
+      handlers: ['growth/score'],
+    });
+    expect(await database.operator.replay(id, ANN, { handlers: ['score'], rerun: true })).toMatchObject({
+      kind: 'replayed',
+    });
+    // A message that waits for any handler was handled by none.
+    const waiting = await database.delivery({ handler: 0 });
+    expect(await database.operator.replay(waiting, ANN, { handlers: ['score'] })).toMatchObject({ kind: 'replayed' });
+  });
+
   test('a message that no handler took is given to the named one, once [S0.11]', async ({ postgres }) => {
     const database = await twoHandlers(postgres);
     const id = await database.delivery({ handler: 0 });

@@ -71,6 +71,10 @@ describe('the ring of finished deliveries', () => {
     expect(await kept()).toBe(1);
     await turn();
     expect(await kept()).toBe(0);
+    const { rows } = await on.pool.query(
+      `select forgotten_until between now() - interval '25 hours' and now() - interval '24 hours' as known from ${on.schema}.meta`,
+    );
+    expect(rows).toEqual([{ known: true }]);
   });
 });
 

@@ -25,6 +25,18 @@ function namesOf(schema: string, handlers: string): string {
   return `(select jsonb_agg(h.service || '/' || h.name order by h.id) from ${schema}.handler h where h.id = any (${handlers}))`;
 }
 
+/**
+ * Those of the handlers that have no row of the message, and may have had one: it was sent at a time whose history is no longer kept.
+ * Whoever took them for handlers that never had it would run them a second time. One that waits for any handler was handled by none.
+ */
+function forgottenOf(schema: string, handlers: string): string {
+  const sent = ['delivery', 'delivered'].map((table) => `select created_at from ${schema}.${table} where id = p_id`);
+  return `array(select h.id from ${schema}.handler h where h.id = any (${handlers})
+      and not exists (select from ${schema}.delivery d where d.id = p_id and d.handler in (h.id, 0))
+      and not exists (select from ${schema}.delivered d where d.id = p_id and d.handler = h.id)
+      and (select min(s.created_at) from (${sent.join(' union all ')}) s) < (select m.forgotten_until from ${schema}.meta m))`;
+}
+
 /** Puts the message into the line of each handler; none of them has an open delivery of it. Answers how many. */
 function giveFunction(schema: string): string {
   const parts = (table: string, outcome: string): string =>
@@ -94,7 +106,7 @@ function replayMessageFunction(schema: string): string {
       v_closed := array(select distinct n.handler from unnest(p_handlers) as n (handler)
         where not exists (select from ${schema}.delivery d where d.id = p_id and d.handler = n.handler));
       v_done := array(select distinct d.handler from ${schema}.delivered d
-        where d.id = p_id and d.outcome = 0 and d.handler = any (v_closed));
+        where d.id = p_id and d.outcome = 0 and d.handler = any (v_closed)) || ${forgottenOf(schema, 'v_closed')};
       if cardinality(v_done) > 0 and not p_rerun then
         return jsonb_build_object('kind', 'already-delivered', 'handlers', ${namesOf(schema, 'v_done')});
       end if;
@@ -126,7 +138,7 @@ function editFunction(schema: string): string {
     -- Locked before the history is looked at: a handler that is about to succeed either has, or is refused by the version.
     ${lockMessage(schema)}
     if ${schema}.operator_status(p_id, null) is null then return jsonb_build_object('kind', 'not-found'); end if;
-    v_done := array(select distinct d.handler from ${schema}.delivered d where d.id = p_id and d.outcome = 0);
+    v_done := array(select distinct d.handler from ${schema}.delivered d where d.id = p_id and d.outcome = 0) || ${forgottenOf(schema, `array(select s.handler from ${schema}.subscription s where s.type in (select coalesce(d.taken_as, d.type) from ${schema}.delivery d where d.id = p_id))`)};
     if cardinality(v_done) > 0 then
       return jsonb_build_object('kind', 'already-delivered', 'handlers', ${namesOf(schema, 'v_done')});
     end if;

@@ -105,7 +105,11 @@ async function turnRing(link: Link, schema: string, historyMs: number): Promise<
       if (row === undefined) return;
       const next = (Number(row[0]) + 1) % HISTORY_SLOTS;
       await query(`truncate ${schema}.delivered_${next}`);
-      await query(`update ${schema}.meta set slot = $1::text::smallint, slot_since = clock_timestamp()`, [next]);
+      await query(
+        `update ${schema}.meta set slot = $1::text::smallint, slot_since = clock_timestamp(),
+          forgotten_until = greatest(forgotten_until, clock_timestamp() - $2::text::float8 * interval '1 millisecond')`,
+        [next, historyMs],
+      );
     });
   } catch (error) {
     if (sqlStateOf(error) !== '55P03') throw error;

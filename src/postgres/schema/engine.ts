@@ -12,6 +12,8 @@ export function enginePrivates(schema: string): readonly string[] {
       units smallint not null default 32 check (units between 2 and 1024),
       slot smallint not null default 0 check (slot between 0 and 7),
       slot_since timestamptz not null default now(),
+      -- Deliveries of messages that were sent before may have been finished and forgotten.
+      forgotten_until timestamptz,
       is_paused boolean not null default false,
       is_full boolean not null default false)`,
     `insert into ${schema}.meta default values`,
