@@ -219,6 +219,17 @@ describe('the list of messages', () => {
     await expect(database.operator.messages({ cursor: 'x' })).rejects.toMatchObject({ code: 'INVALID_OPTIONS' });
   });
 
+  test('a small page looks past messages that are in another tab [X.18]', async ({ postgres }) => {
+    const database = await twoHandlers(postgres);
+    await database.delivery({ id: idOf(60), state: 'delivered' });
+    for (let age = 1; age <= 6; age += 1) {
+      await database.delivery({ id: idOf(age), state: 'delivered' });
+      await database.dead({ id: idOf(age), handler: 2 });
+    }
+    const { items } = await database.operator.messages({ status: 'delivered', limit: 1 });
+    expect(items.map(({ id }) => id)).toEqual([idOf(60)]);
+  });
+
   test('an empty database answers with nothing, and counts nothing [X.18]', async ({ postgres }) => {
     const database = await OperatorDatabase.open(postgres);
     expect(await database.operator.messages()).toEqual({ items: [], next: undefined, searchedBackTo: undefined });

@@ -1,5 +1,5 @@
 import { checkMessageFilter, payloadDocument } from '../../operator/check-message-filter.ts';
-import type { MessageFilter, MessagePage, Messages, MessageTab } from '../../operator/message-list.ts';
+import type { ListedMessage, MessageFilter, MessagePage, Messages, MessageTab } from '../../operator/message-list.ts';
 import { listedMessage, type MessageRow } from '../../operator/message-rows.ts';
 import type { Paging } from '../../operator/operator.ts';
 import type { SqlRunner } from '../sql-runner.ts';
@@ -33,24 +33,47 @@ export function messageList(sql: SqlRunner, schema: string): Messages {
 
 type Read = MessageRow & { readonly fits: boolean };
 
+/** So often at most a page is asked for once more because what was met is in another tab: each costs what a full page does. */
+const MOST_LOOKS = 20;
+
 async function listMessages(sql: SqlRunner, schema: string, filter: MessageFilter & Paging): Promise<MessagePage> {
   checkMessageFilter(filter);
-  const { status, limit = 100, payload = [] } = filter;
+  const { limit = 100, payload = [] } = filter;
   const document = payload.length === 0 ? null : payloadDocument(payload);
   if (document === undefined) return NOTHING;
-  const request = JSON.stringify({ ...sought(filter), payload: document ?? undefined, want: limit + 1 });
-  const answer = await sql.query(`select l.row from ${schema}.message_list($1::text) as l (row)`, [request]);
+  const request = { ...sought(filter), payload: document ?? undefined, want: limit + 1 };
+  const messages: ListedMessage[] = [];
+  for (let look = 1, { below } = request; ; look += 1) {
+    const { met, end } = await walk(sql, schema, { ...request, below });
+    for (const message of met) {
+      if (filter.status === undefined || message.tab === filter.status) messages.push(message);
+    }
+    if (messages.length > limit) {
+      const items = messages.slice(0, limit);
+      return pageTo(items, items.at(-1)?.id ?? LAST_ID);
+    }
+    if (end === null) return { ...NOTHING, items: messages };
+    // Fewer than were wanted: the walk was long enough.
+    if (met.length <= limit || look === MOST_LOOKS) return pageTo(messages, end);
+    below = end;
+  }
+}
+
+/** The messages that were met, and where the walk ended; null at the end of the list. */
+async function walk(
+  sql: SqlRunner,
+  schema: string,
+  request: Fields,
+): Promise<{ readonly met: readonly ListedMessage[]; readonly end: string | null }> {
+  const answer = await sql.query(`select l.row from ${schema}.message_list($1::text) as l (row)`, [
+    JSON.stringify(request),
+  ]);
   const lines = answer.map(({ row }) => JSON.parse(row as string) as Fields);
   const end = lines.pop()?.['end'] as string | null;
-  const messages = groupById(lines.map((line) => readRecord<Read>(line, DATES)))
+  const met = groupById(lines.map((line) => readRecord<Read>(line, DATES)))
     .filter((rows) => rows.some(({ fits }) => fits))
-    .map(listedMessage)
-    .filter(({ tab }) => status === undefined || tab === status);
-  if (messages.length > limit) {
-    const items = messages.slice(0, limit);
-    return pageTo(items, items.at(-1)?.id ?? LAST_ID);
-  }
-  return end === null ? { ...NOTHING, items: messages } : pageTo(messages, end);
+    .map(listedMessage);
+  return { met, end };
 }
 
 function pageTo(items: MessagePage['items'], id: string): MessagePage {
@@ -58,7 +81,7 @@ function pageTo(items: MessagePage['items'], id: string): MessagePage {
 }
 
 /** The filter as the function takes it: what is left out is not there. */
-function sought(filter: MessageFilter & Paging): Fields {
+function sought(filter: MessageFilter & Paging): Fields & { readonly below: string } {
   const { status, type, key, service, handler, error, since, until, cursor } = filter;
   const isPrefix = type?.endsWith('*') === true;
   const before = until === undefined ? LAST_ID : firstIdOf(until);
