@@ -41,8 +41,6 @@ export class Gate {
   async callerOf(request: Request, facts: RequestFacts): Promise<Caller | Problem> {
     const bearer = bearerOf(request);
     if (bearer !== undefined && this.#hasAuth) {
-      const limited = this.#limited(facts);
-      if (limited) return limited;
       const holder = this.#sessions.holderOf(bearer);
       if (holder) return { actor: holder.actor, role: holder.role, csrf: undefined };
     }
@@ -69,8 +67,6 @@ export class Gate {
 
   /** Begins a session with a token; the cookie, or why not. */
   begin(token: string, facts: RequestFacts): { readonly holder: Token; readonly session: string } | Problem {
-    const limited = this.#limited(facts);
-    if (limited) return limited;
     const holder = this.#sessions.holderOf(token);
     return holder ? { holder, session: this.#sessions.begin(holder) } : this.#failed(facts);
   }
@@ -84,13 +80,13 @@ export class Gate {
     if (session !== undefined) this.#sessions.end(session);
   }
 
-  #limited({ peer = 'unknown' }: RequestFacts): Problem | undefined {
-    const seconds = this.#failures.waitSeconds(peer);
-    return seconds === 0 ? undefined : tooMany(seconds, 'Too many logins have failed from this address.');
-  }
-
+  /**
+   * A token that fits is let in however many have failed: behind a proxy everybody has one address, and whoever guesses there would shut
+   * all others out. Tokens cannot be guessed; what is bounded is the noise.
+   */
   #failed({ peer = 'unknown' }: RequestFacts): Problem {
-    this.#failures.take(peer);
+    const seconds = this.#failures.take(peer);
+    if (seconds > 0) return tooMany(seconds, 'Too many logins have failed from this address.');
     this.#options.logger?.warn({ peer }, 'operator server: a login failed');
     return { ...UNKNOWN_CALLER, code: 'WRONG_TOKEN', title: 'That token is not known', detail: 'The token fits none.' };
   }

@@ -21,14 +21,13 @@ export class RateLimit {
 
   /** Takes one; answers 0, or how many seconds to wait where none is left. */
   take(name: string): number {
-    const wait = this.waitSeconds(name);
+    const wait = this.#waitSeconds(name);
     const bucket = this.#buckets.get(name);
     if (wait === 0 && bucket) bucket.left -= 1;
     return wait;
   }
 
-  /** How many seconds until there is one to take; 0: there is. */
-  waitSeconds(name: string): number {
+  #waitSeconds(name: string): number {
     const bucket = this.#refilled(name);
     if (bucket.left >= 1) return 0;
     return Math.max(1, Math.ceil(((1 - bucket.left) / this.#perMinute) * 60));

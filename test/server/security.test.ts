@@ -143,7 +143,8 @@ describe('the operator server', () => {
     const codes = [await codeOf(await guess()), await codeOf(await guess()), await codeOf(await guess())];
     expect(codes).toEqual(['WRONG_TOKEN', 'WRONG_TOKEN', 'WRONG_TOKEN']);
     expect(await codeOf(await guess())).toBe('RATE_LIMITED');
-    expect(await codeOf(await fetch(`${closed.url}/api/stats`, { headers: as('admin') }))).toBe('RATE_LIMITED');
+    // Behind a proxy everybody has one address: who guesses shuts nobody out.
+    expect((await fetch(`${closed.url}/api/stats`, { headers: as('admin') })).status).toBe(200);
   });
 
   test('hides places of payloads and texts of errors from those who may not see, and refuses to find them by trying [X.9]', async () => {
