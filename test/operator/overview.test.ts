@@ -104,6 +104,22 @@ describe('the overview', () => {
     expect(seen?.n).toBe(1);
   });
 
+  test('what stands behind a dead letter of its key is held and not late [X.4]', async ({ postgres: server }) => {
+    const database = await OperatorDatabase.open(server);
+    await database.handler(1, 'mail', 'welcome');
+    await database.sql(
+      `insert into $S.lease (unit) select m.units + b from $S.meta m, generate_series(0, m.units - 1) b`,
+    );
+    await database.dead({ handler: 1, key: 'k', holds: true });
+    await database.delivery({ handler: 1, key: 'k' });
+    const oldest = async (): Promise<number | undefined> => (await database.operator.overview()).handlers[0]?.oldestMs;
+    const worker = await own(postgres({ pool: database.pool, schema: database.schema }));
+    expect([await oldest(), (await worker.session.tidy(KEEP)).oldestMs]).toEqual([undefined, undefined]);
+    await database.delivery({ handler: 1, key: 'other' });
+    expect(await oldest()).toBeGreaterThanOrEqual(0);
+    expect((await worker.session.tidy(KEEP)).oldestMs).toBeGreaterThanOrEqual(0);
+  });
+
   test('of an empty database says that no worker runs, and has all its steps [X.18]', async ({ postgres: server }) => {
     const database = await OperatorDatabase.open(server);
     const overview = await database.operator.overview();

@@ -1,3 +1,4 @@
+import { firstFree } from '../relay/first-free.ts';
 import { sentSoFar } from '../relay/sample.ts';
 
 /** Nothing is counted further than this; dead letters, which an index has side by side, ten times as far. */
@@ -46,7 +47,7 @@ function presentStatement(schema: string): string {
       'handlers', coalesce((select json_agg(json_build_object('service', h.service, 'handler', h.name,
           'pending', ${count(0)}, 'waiting', ${count(1)}, 'failed', coalesce(x.n, 0),
           'oldestMs', (select floor(extract(epoch from clock_timestamp() - min(d.created_at)) * 1000) from ${units}
-            cross join lateral (select d.created_at from ${schema}.delivery d where d.unit = u.unit and d.state = 0 order by d.seq limit 1) d),
+            cross join lateral (${firstFree(schema, 'u.unit')}) d),
           'donePerSecond', coalesce(r.done, 0) / 300.0,
           'errorShare', r.failed::float8 / nullif(r.done + r.failed, 0)) order by h.service, h.name)
         from ${schema}.handler h left join recent r on r.handler = h.id left join dead x on x.handler = h.id), '[]'))::text

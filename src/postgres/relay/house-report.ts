@@ -1,5 +1,6 @@
 import type { HouseReport } from '../../relay/relay-store.ts';
 import type { Link } from '../driver/driver.ts';
+import { firstFree } from './first-free.ts';
 
 /** Beyond this many, rows are estimated and not counted, unless the outbox has a limit that is higher. */
 const COUNT_LIMIT = 100_000;
@@ -34,8 +35,7 @@ function countStatement(schema: string): string {
         from pg_class c where c.oid = '${schema}.delivery'::regclass),
       (select (date_part('epoch', clock_timestamp() - min(d.created_at)) * 1000)::bigint
         from (select l.unit from ${schema}.lease l union all select generate_series(0, (select units from ${schema}.meta) - 1)) u
-        cross join lateral (select d.created_at from ${schema}.delivery d where d.unit = u.unit and d.state = 0
-          order by d.seq limit 1) d)`;
+        cross join lateral (${firstFree(schema, 'u.unit')}) d)`;
 }
 
 async function unknownTypes(link: Link, schema: string): Promise<Unserved> {
