@@ -50,7 +50,7 @@ export function questions(examples: Examples): Questions {
     listBulkItems: [{ id: bulk }, { id: bulk, outcome: 'failed' }],
     listKeys: [{}, { service: 'mail' }, { handler: HANDLER }],
     listHandlers: [{}],
-    stats: [{}, { countDelivered: 'false' }],
+    stats: [{}, { countDelivered: 'true' }],
     listBreakers: [{}],
     showSession: [{}],
     openApi: [{}],

@@ -193,7 +193,7 @@ export interface Operator extends BulkOperations, Breakers, ErrorGroups, KeptLis
   /** Takes back a scheduled message whose time has not come, from all its handlers: a dead letter's id is refused as `bad-id`. */
   cancel(id: string, by: By): Promise<Cancelled>;
 
-  /** How much there is to do. `countDelivered: false` leaves out the history, whose count reads all of it. */
+  /** How much there is to do. `countDelivered` counts the history too, which reads all of it. Default false. */
   stats(options?: { readonly countDelivered?: boolean | undefined }): Promise<OperatorStats>;
   /** All handlers that ever registered, retired ones too. */
   handlers(): Promise<readonly HandlerRecord[]>;

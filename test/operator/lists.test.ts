@@ -264,7 +264,7 @@ describe('stats', () => {
     await database.delivery({ state: 'delivered' });
     await database.delivery({ handler: 0 });
     await database.operator.pause('score', ANN);
-    const stats = await database.operator.stats();
+    const stats = await database.operator.stats({ countDelivered: true });
     expect(stats).toMatchObject({
       isPaused: false,
       workers: 1,

@@ -24,7 +24,7 @@ export const outboxStats: Command = {
     const { options, output } = invocation;
     const operator = await openOperator(invocation);
     if (options.flag('watch')) return watch(invocation, operator);
-    const stats = only(await operator.stats(), options.text('service'));
+    const stats = only(await operator.stats({ countDelivered: true }), options.text('service'));
     output.answer(stats, () => show(invocation, stats));
     return EXIT.ok;
   },

@@ -75,7 +75,7 @@ export function postgresOperator(options: PostgresOperatorOptions): Operator {
     why: (id) => withId(id, (parsed) => whyMessage(sql, schema, parsed)),
     forecast: (id, policyOf) => withId(id, (parsed) => forecastMessage(sql, schema, parsed, policyOf)),
     trace: (id, traceOptions = {}) => traceId(sql, schema, id, traceOptions),
-    stats: ({ countDelivered = true } = {}) => readStats(sql, schema, countDelivered),
+    stats: ({ countDelivered = false } = {}) => readStats(sql, schema, countDelivered),
     heldKeys: (filter = {}) => listHeldKeys(sql, schema, filter),
     audit: (filter = {}) => listAudit(sql, schema, filter),
   };

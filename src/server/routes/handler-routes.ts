@@ -75,7 +75,7 @@ const handlers: readonly Route[] = [
     path: 'api/stats',
     summary: 'How much there is to do, by handler.',
     query: {
-      countDelivered: described(optional(flag), 'Count the history too, which reads all of it. Default true.'),
+      countDelivered: described(optional(flag), 'Count the history too, which reads all of it. Default false.'),
     },
     answer: STATS,
     run: ({ operator, query }) => operator.stats(query),
