@@ -45,7 +45,8 @@ export interface MessageQuery {
   readonly problems: readonly QueryProblem[];
 }
 
-interface Part {
+/** One part of a query: a qualifier with its value, or a bare word. */
+interface QueryPart {
   readonly text: string;
   readonly at: number;
   /** Before the colon; absent for a bare word. */
@@ -71,7 +72,7 @@ export function parseMessageQuery(text: string, nowMs: number): MessageQuery {
   const problems: QueryProblem[] = [];
   const seen = new Set<string>();
   let id: string | undefined;
-  for (const part of partsOf(text)) {
+  for (const part of queryParts(text)) {
     const refuse = (problem: string): void => void problems.push({ part: part.text, at: part.at, problem });
     const name = part.name ?? (isId(part.value) ? 'id' : undefined);
     if (name === undefined) {
@@ -156,7 +157,7 @@ function readId(value: string, found: (id: string) => void): string | undefined 
   return undefined;
 }
 
-function readPayload(name: string, { value, isQuoted }: Part, payload: PayloadMatch[]): string | undefined {
+function readPayload(name: string, { value, isQuoted }: QueryPart, payload: PayloadMatch[]): string | undefined {
   const path = name.startsWith('payload.') ? payloadPath(name.slice('payload.'.length)) : undefined;
   if (path === undefined) return `${name}: names no place in the payload; write for example payload.customer.id:42`;
   payload.push({ path, value: isQuoted ? value : payloadValue(value) });
@@ -197,7 +198,7 @@ function unknownName(name: string): string {
   return `there is no ${name}:; known are ${known.map((one) => `${one}:`).join(', ')} and payload.<path>:`;
 }
 
-function bareWord({ value }: Part): string {
+function bareWord({ value }: QueryPart): string {
   if (statusOf(value) !== undefined) return `a word alone means nothing; did you mean status:${value}?`;
   const guess = value.includes('.') || value.includes('*') ? 'type' : 'key';
   return `a word alone means nothing; did you mean ${guess}:${quoted(value)}?`;
@@ -212,7 +213,7 @@ function exampleOf(name: string): string {
 }
 
 /** The parts of a query, with the quotes taken away. A quote that is never closed reaches to the end. */
-function* partsOf(text: string): Generator<Part> {
+export function* queryParts(text: string): Generator<QueryPart> {
   // A name may have quoted steps; a value is quoted as a whole, or a run of anything but spaces.
   const form = /((?:"(?:[^"\\]|\\.)*"|[^\s":])+):(?:"((?:[^"\\]|\\.)*)(?:"|$)|(\S*))|"((?:[^"\\]|\\.)*)(?:"|$)|(\S+)/g;
   for (const match of text.matchAll(form)) {

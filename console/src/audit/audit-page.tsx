@@ -1,4 +1,5 @@
 import type { ReactElement } from 'react';
+import { AUDIT_VERBS } from '../../../src/operator/operator-records.ts';
 import { Ago } from '../parts/ago.tsx';
 import { FilterField, FilterSelect } from '../parts/filter-fields.tsx';
 import { ListFrame, useListed } from '../parts/listed.tsx';
@@ -7,32 +8,6 @@ import { PageHead } from '../parts/page-head.tsx';
 import { usePlace } from '../parts/place.ts';
 import { type Column, Rows } from '../parts/rows.tsx';
 import { AuditObject, type AuditRecord } from './audit-lines.tsx';
-
-const VERBS = [
-  'replay',
-  'rerun',
-  'deliver',
-  'discard',
-  'edit',
-  'cancel',
-  'pause',
-  'resume',
-  'retire',
-  'limit',
-  'pause-all',
-  'resume-all',
-  'release',
-  'skip',
-  'resolve-group',
-  'ignore-group',
-  'reopen-group',
-  'start-bulk',
-  'pause-bulk',
-  'resume-bulk',
-  'cancel-bulk',
-  'open-breaker',
-  'close-breaker',
-] satisfies readonly AuditRecord['verb'][];
 
 const COLUMNS: readonly Column<AuditRecord>[] = [
   { head: 'When', cell: ({ at }) => <Ago at={at} /> },
@@ -64,7 +39,7 @@ export function AuditPage(): ReactElement {
       <PageHead title="Audit" note="Who changed what by hand, and why. The newest first." />
       <div className="filters">
         <FilterField name="actor" label="Who" isSearch />
-        <FilterSelect name="verb" label="Did" choices={VERBS} />
+        <FilterSelect name="verb" label="Did" choices={AUDIT_VERBS} />
         <FilterField name="handler" label="Handler" />
         <FilterField name="messageId" label="Message id" />
         <FilterSelect name="since" label="Since" choices={['1h', '1d', '7d', '30d']} />

@@ -19,6 +19,7 @@ import { replayAct } from '../message/message-acts.ts';
 import { DeliveryDots } from './delivery-dots.tsx';
 import { MessagePanel } from './message-panel.tsx';
 import { NewPill } from './new-pill.tsx';
+import { MESSAGE_TABS } from '../../../src/operator/message-list.ts';
 import { filterOf } from './qualifiers.ts';
 import { SearchBox } from './search-box.tsx';
 
@@ -94,8 +95,6 @@ export function MessagesPage(): ReactElement {
   );
 }
 
-const TABS = ['pending', 'in_flight', 'scheduled', 'retrying', 'failed', 'delivered', 'discarded', 'cancelled'];
-
 /** States with how many there are: exact, at least, or about so many; the sign says which. */
 function Tabs(): ReactElement {
   const [search] = usePlace();
@@ -111,7 +110,7 @@ function Tabs(): ReactElement {
       name="status"
       value={search['status'] ?? ''}
       usual=""
-      choices={[['', 'All'], ...TABS.map((tab) => [tab, wordOf(tab), noteOf(tab)] as const)]}
+      choices={[['', 'All'], ...MESSAGE_TABS.map((tab) => [tab, wordOf(tab), noteOf(tab)] as const)]}
     />
   );
 }

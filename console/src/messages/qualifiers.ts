@@ -1,19 +1,8 @@
+import { QUERY_QUALIFIERS, queryParts } from '../../../src/operator/message-query.ts';
 import { cleaned, type Search } from '../parts/place.ts';
 
-/** What the search box understands, by the name of the field it fills. */
-export const QUALIFIERS: readonly { readonly name: string; readonly example: string; readonly note: string }[] = [
-  { name: 'status', example: 'failed', note: 'a tab: pending, in_flight, scheduled, retrying, failed, delivered, …' },
-  { name: 'type', example: 'order.*', note: 'a type, or its beginning with *' },
-  { name: 'key', example: 'ord_1', note: 'the ordering key' },
-  { name: 'handler', example: 'billing/charge', note: 'a handler, or service/handler' },
-  { name: 'service', example: 'billing', note: 'whose handler' },
-  { name: 'error', example: 'ECONN', note: 'part of the last error' },
-  { name: 'since', example: '2h', note: 'sent since: 15m, 2h, 3d, or a date' },
-  { name: 'until', example: '1h', note: 'sent before' },
-  { name: 'payload.', example: 'customer.id:42', note: 'a value in the payload' },
-];
-
-const PART = /([a-z]+(?:\.[^\s:"]+)*):(?:"((?:[^"\\]|\\.)*)"|(\S*))|"([^"]*)"|(\S+)/gi;
+/** What the search box understands: the query language of the command line. An id is opened, not searched for. */
+export const QUALIFIERS = QUERY_QUALIFIERS.filter(({ name }) => name !== 'id');
 
 function isField(name: string): boolean {
   return name.startsWith('payload.') || QUALIFIERS.some((one) => one.name === name);
@@ -23,11 +12,11 @@ function isField(name: string): boolean {
 export function searchOf(text: string): Record<string, string> {
   const search: Record<string, string> = {};
   const words: string[] = [];
-  for (const [whole, name = '', quoted, bare, loose, word] of text.matchAll(PART)) {
-    const value = quoted?.replaceAll(/\\(.)/g, '$1') ?? bare ?? '';
-    if (name === '') words.push(loose ?? word ?? '');
+  for (const { text: whole, name, value, isQuoted } of queryParts(text)) {
+    if (name === undefined) words.push(value);
     else if (!isField(name)) words.push(whole);
-    else if (value !== '') search[name] = value;
+    // In a payload, a value in quotes is a text whatever it looks like.
+    else if (value !== '') search[name] = isQuoted && name.startsWith('payload.') ? JSON.stringify(value) : value;
   }
   if (words.length > 0 && search['error'] === undefined) search['error'] = words.join(' ');
   return search;
@@ -37,8 +26,12 @@ export function searchOf(text: string): Record<string, string> {
 export function textOf(search: Search): string {
   return Object.entries(cleaned(search))
     .filter(([name]) => isField(name) && name !== 'status')
-    .map(([name, value]) => `${name}:${/[\s"]/.test(value) ? JSON.stringify(value) : value}`)
+    .map(([name, value]) => `${name}:${isWrittenOut(name, value) ? value : JSON.stringify(value)}`)
     .join(' ');
+}
+
+function isWrittenOut(name: string, value: string): boolean {
+  return !/[\s"]/.test(value) || (name.startsWith('payload.') && value.startsWith('"'));
 }
 
 /** Only the fields that are searched by. */

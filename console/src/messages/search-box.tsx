@@ -4,14 +4,13 @@ import { type KeyboardEvent, type ReactElement, useEffect, useState } from 'reac
 import { handlersQuery } from '../api/queries.ts';
 import { Icon } from '../parts/icon.tsx';
 import { cleaned, usePlace } from '../parts/place.ts';
+import { MESSAGE_TABS } from '../../../src/operator/message-list.ts';
 import { completions, QUALIFIERS, searchOf, textOf } from './qualifiers.ts';
-
-const STATUSES = ['pending', 'in_flight', 'scheduled', 'retrying', 'failed', 'delivered', 'discarded', 'cancelled'];
 
 function useKnown(): Readonly<Record<string, readonly string[]>> {
   const { data = [] } = useQuery(handlersQuery);
   return {
-    status: STATUSES,
+    status: MESSAGE_TABS,
     type: [...new Set(data.flatMap(({ types }) => types))].toSorted(),
     handler: data.map(({ service, handler }) => `${service}/${handler}`).toSorted(),
     service: [...new Set(data.map(({ service }) => service))].toSorted(),
@@ -106,7 +105,7 @@ function Offers({
           }}
         >
           <code>{one}</code>
-          <span className="muted">{QUALIFIERS.find(({ name }) => one === `${name}:` || one === name)?.note}</span>
+          <span className="muted">{QUALIFIERS.find(({ name }) => one === `${name}:` || one === name)?.summary}</span>
         </li>
       ))}
     </ul>
