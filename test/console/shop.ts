@@ -16,6 +16,8 @@ import {
   postgresOperator,
   type SqlTransaction,
 } from '../../src/postgres/index.ts';
+import { systemEffects } from '../../src/system/effects.ts';
+import { driveBulks } from '../../src/cli/drive-bulks.ts';
 import { operatorServer, type OperatorServerOptions } from '../../src/server/index.ts';
 
 /** An order, as far as handlers look at it. */
@@ -206,7 +208,8 @@ async function serve(
   await once(http, 'listening');
   const { port } = http.address() as AddressInfo;
   const stopped = new AbortController();
-  const stepping = stepBulks(operator, stopped.signal);
+  // As `holdfast serve` does.
+  const stepping = driveBulks(operator, systemEffects, stopped.signal);
   return {
     address: `http://127.0.0.1:${port}${options.basePath ?? ''}/`,
     close: async () => {
@@ -217,14 +220,6 @@ async function serve(
       await new Promise((resolve) => http.close(resolve));
     },
   };
-}
-
-/** As `holdfast serve` does. */
-async function stepBulks(operator: Operator, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await operator.stepBulks().catch(() => undefined);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }
 
 async function inOne<T>(pool: Pool, work: (tx: PoolClient) => Promise<T>): Promise<T> {
