@@ -53,29 +53,38 @@ export class JobSender {
     }
   }
 
-  /** Delivers until it is done. The token of a try that was answered is sent again under another id, by somebody who has seen it. */
-  async deliverUntilDone(job: SentJob): Promise<void> {
+  /** Delivers until it is done, and answers the token that was let in. */
+  async deliverUntilDone(job: SentJob): Promise<string> {
     for (let retried = 0; retried < MOST_TRIES; retried++) {
       const token = qstashToken(bodyOf(job));
-      if ((await this.deliver(job, retried, token)) === 200) {
-        if (Math.random() < 0.02) await this.#replay(job, token);
-        return;
-      }
-      // The curve of the sender, a thousand times faster.
-      await sleep(Math.min(10 * 2 ** retried, 200) * (0.5 + Math.random()));
+      if ((await this.deliver(job, retried, token)) === 200) return token;
+      await pause(retried);
     }
     throw new Error(`${job.line} was not done`);
   }
 
-  async #replay(job: SentJob, token: string): Promise<void> {
-    const status = await this.deliver({ ...job, id: randomUUID() }, 0, token);
-    if (status === 401) this.seen.replaysRefused++;
-    else if (status === 200) throw new Error(`${job.line} was let in under another id`);
+  /** Sends a token that was let in under another id, as somebody who has seen it would, until it is refused. */
+  async replayUntilRefused(job: SentJob, token: string): Promise<void> {
+    for (let retried = 0; retried < MOST_TRIES; retried++) {
+      const status = await this.deliver({ ...job, id: randomUUID() }, 0, token);
+      if (status === 200) throw new Error(`${job.line} was let in under another id`);
+      if (status === 401) {
+        this.seen.replaysRefused++;
+        return;
+      }
+      await pause(retried);
+    }
+    throw new Error(`${job.line} under another id was not answered`);
   }
 
   #count(status: number | 'cut'): void {
     this.seen.statuses.set(status, (this.seen.statuses.get(status) ?? 0) + 1);
   }
+}
+
+/** The curve of the sender, a thousand times faster. */
+async function pause(retried: number): Promise<void> {
+  await sleep(Math.min(10 * 2 ** retried, 200) * (0.5 + Math.random()));
 }
 
 function bodyOf({ line }: SentJob): string {
@@ -84,7 +93,7 @@ function bodyOf({ line }: SentJob): string {
 
 /**
  * So many jobs, and `sendAll`: every tenth is delivered twice at once, every tenth once more after it was done, and every fifth with a
- * business key is published twice.
+ * business key is published twice. What let every fiftieth in is sent once more by somebody else.
  */
 export function jobs(count: number, prefix = 'job'): SentJob[] {
   return Array.from({ length: count }, (_, at) => ({
@@ -104,7 +113,8 @@ export async function sendAll(
   let done = 0;
   const one = async (job: SentJob, at: number): Promise<void> => {
     const same = [job, ...(at % 10 === 1 ? [job] : []), ...(at % 10 === 2 ? [{ ...job, id: randomUUID() }] : [])];
-    await Promise.all(same.map((delivery) => sender.deliverUntilDone(delivery)));
+    const [token = ''] = await Promise.all(same.map((delivery) => sender.deliverUntilDone(delivery)));
+    if (at % 50 === 4) await sender.replayUntilRefused(job, token);
     if (at % 10 === 3) await sender.deliverUntilDone(job);
     onDone(++done);
   };

@@ -38,20 +38,29 @@ function redis(): Redis {
   return client;
 }
 
-function meets(ofThousand: number): boolean {
-  return Math.random() * 1_000 < ofThousand;
+/** Exactly so many of a thousand, beginning anywhere: a run in which none is met would prove nothing. */
+function faults(ofThousand: number): () => boolean {
+  let met = Math.random() * 1_000;
+  return () => {
+    met += ofThousand;
+    if (met < 1_000) return false;
+    met -= 1_000;
+    return true;
+  };
 }
+
+const [throws, isKilled] = [faults(options.throws), faults(options.kills)];
 
 /** Effect and mark in one commit. */
 async function writeInCommit({ line }: Payload, run: JobRun<PoolClient>): Promise<void> {
-  if (meets(options.throws)) throw new Error('induced before');
+  if (throws()) throw new Error('induced before');
   await run.commit(async (tx) => {
     await tx.query(insert, [line]);
-    if (meets(options.throws)) throw new Error('induced within');
-    if (meets(options.kills)) process.kill(process.pid, 'SIGKILL');
+    if (throws()) throw new Error('induced within');
+    if (isKilled()) process.kill(process.pid, 'SIGKILL');
   });
-  if (meets(options.throws)) throw new Error('induced after');
-  if (meets(options.kills)) process.kill(process.pid, 'SIGKILL');
+  if (throws()) throw new Error('induced after');
+  if (isKilled()) process.kill(process.pid, 'SIGKILL');
 }
 
 function handlers(): Readonly<Record<string, ReceiveRequest>> {
