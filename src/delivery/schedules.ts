@@ -1,0 +1,41 @@
+import type { DeliveryRequest, FlowRules } from './delivery-request.ts';
+import type { PublishTarget } from './publishing.ts';
+
+/** Something that is published again and again. */
+export interface ScheduleInput {
+  readonly scheduleId?: string | undefined;
+  /** Five fields, `CRON_TZ=Europe/Berlin ` before them where it is not UTC. */
+  readonly cron: string;
+  readonly to: PublishTarget;
+  readonly delivery: Omit<DeliveryRequest, 'url' | 'group' | 'endpointName' | 'signedBy' | 'endpointId' | 'eventType'>;
+  readonly flow?: FlowRules | undefined;
+  /** Waits so long after each time. */
+  readonly delayMs?: number | undefined;
+}
+
+export interface ScheduleRecord extends ScheduleInput {
+  readonly scheduleId: string;
+  readonly createdAt: Date;
+  readonly isPaused: boolean;
+  readonly lastAt?: Date | undefined;
+  readonly nextAt?: Date | undefined;
+  /** The messages of the last time. */
+  readonly lastStates: Readonly<Record<string, 'IN_PROGRESS' | 'SUCCESS' | 'FAIL'>>;
+}
+
+export type ScheduleOutcome =
+  | { readonly kind: 'scheduled'; readonly scheduleId: string }
+  | { readonly kind: 'refused'; readonly message: string };
+
+export interface Schedules {
+  /** Makes one, or replaces the one of that id wholly. */
+  put(input: ScheduleInput): Promise<ScheduleOutcome>;
+  get(scheduleId: string): Promise<ScheduleRecord | undefined>;
+  list(): Promise<readonly ScheduleRecord[]>;
+  delete(scheduleId: string): Promise<boolean>;
+  /** Times that pass while it is paused are left out. False: there is none. */
+  pause(scheduleId: string): Promise<boolean>;
+  resume(scheduleId: string): Promise<boolean>;
+  /** Publishes what is due, each time once over all processes and restarts; answers when to look again. A time that passed while no server ran is published once, late. */
+  fire(now: Date): Promise<{ readonly fired: number; readonly nextAt: Date | undefined }>;
+}

@@ -1,0 +1,36 @@
+import type { AttemptReport } from './delivery-log.ts';
+import type { LineSettings } from './line-settings.ts';
+import type { PublishRequest } from './publishing.ts';
+
+/** The breaker of a destination as the database has it. */
+export interface DestinationSight {
+  readonly destination: string;
+  readonly state: 'closed' | 'open' | 'probing';
+  readonly isHeld: boolean;
+  readonly epoch: number;
+  readonly probeInMs?: number | undefined;
+}
+
+/** What the sender needs from a database, besides the engine. */
+export interface SenderStore extends LineSettings {
+  /**
+   * Writes how attempts ended, and publishes their callbacks, in one commit; many at once. Written before the engine is told: a crash in
+   * between delivers again, and an attempt of the same number is not told a second time.
+   */
+  report(reports: readonly (AttemptReport & { readonly callbacks: readonly PublishRequest[] })[]): Promise<void>;
+  /** All that are not closed, and changes since. */
+  destinations(): Promise<readonly DestinationSight[]>;
+  /** Changes the breaker of a destination, only if its epoch is the one that was seen; answers what it is now. */
+  changeDestination(change: {
+    readonly destination: string;
+    readonly epoch: number;
+    readonly to: 'open' | 'probing' | 'closed';
+    readonly probeInMs?: number | undefined;
+    readonly error?: string | undefined;
+  }): Promise<DestinationSight>;
+  /** The secrets an endpoint is signed by now, the newest first; nothing: it was deleted or is disabled. */
+  endpointSecrets(endpointId: string): Promise<readonly string[] | undefined>;
+  /** An endpoint answered: `gone` (410) disables it, only failures for long too. */
+  noteEndpoint(endpointId: string, answer: 'well' | 'failed' | 'gone'): Promise<void>;
+  signingKeys(): Promise<{ readonly current: string; readonly next: string }>;
+}
