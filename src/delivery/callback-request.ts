@@ -1,6 +1,6 @@
 import type { AttemptReport } from './delivery-log.ts';
 import type { CallbackTarget, DeliveryRequest } from './delivery-request.ts';
-import type { PublishRequest } from './publishing.ts';
+import type { CallbackPublish } from './sender-store.ts';
 
 /** An attempt, and when its message was made. */
 export interface ToldAttempt extends AttemptReport {
@@ -11,9 +11,9 @@ export interface ToldAttempt extends AttemptReport {
  * What is published because an attempt ended: to the callback after each, to the failure callback after the last that failed. A callback
  * has none itself.
  */
-export function callbacksOf(told: ToldAttempt): readonly PublishRequest[] {
+export function callbacksOf(told: ToldAttempt): readonly CallbackPublish[] {
   const { callback, failureCallback } = told.request;
-  const made: PublishRequest[] = [];
+  const made: CallbackPublish[] = [];
   if (callback) made.push(callbackTo(callback, told, callbackBody(told)));
   if (failureCallback && told.state === 'FAILED') {
     made.push(callbackTo(failureCallback, told, { ...callbackBody(told), dlqId: `${told.messageId}-${told.cycle}` }));
@@ -21,7 +21,7 @@ export function callbacksOf(told: ToldAttempt): readonly PublishRequest[] {
   return made;
 }
 
-function callbackTo(target: CallbackTarget, { request }: ToldAttempt, body: object): PublishRequest {
+function callbackTo(target: CallbackTarget, { request }: ToldAttempt, body: object): CallbackPublish {
   const { url, headers, ...rules } = target;
   const isHidden = request.hidden !== undefined;
   return {

@@ -38,10 +38,7 @@ export interface DeliverHost extends ExchangeHost {
   readonly storeFailed: (error: unknown) => void;
 }
 
-type Context = Pick<
-  HandlerContext<unknown>,
-  'id' | 'attempt' | 'replays' | 'createdAt' | 'signal' | 'postpone'
->;
+type Context = Pick<HandlerContext<unknown>, 'id' | 'attempt' | 'replays' | 'createdAt' | 'signal' | 'postpone'>;
 
 // The log could not be written, so the engine is not told either: it is delivered once more, under the same number.
 const UNWRITTEN_MS = 5_000;
@@ -87,7 +84,10 @@ async function attempt(
   const checked = host.guard.checkUrl(request.url);
   if (checked.kind === 'refused' || !checked.url)
     return { kind: 'failed', why: 'final', error: checked.kind === 'refused' ? checked.why : 'it is no address' };
-  const body = Buffer.from(request.bodyBase64 ?? request.body ?? '', request.bodyBase64 === undefined ? 'utf8' : 'base64');
+  const body = Buffer.from(
+    request.bodyBase64 ?? request.body ?? '',
+    request.bodyBase64 === undefined ? 'utf8' : 'base64',
+  );
   const signature = await signatureOf(host, request, ctx.id, body);
   if (!signature) return { kind: 'failed', why: 'final', error: 'the endpoint is disabled, or was deleted' };
   const facts = { messageId: ctx.id, attempt: ctx.attempt, bodyLength: body.length, signature };
@@ -221,5 +221,7 @@ function factsOf(outcome: CallOutcome): Pick<Failure, 'kind' | 'status' | 'code'
   }
   const { why } = outcome;
   if (why === 'timeout') return { kind: 'timeout', code: 'DELIVERY_TIMEOUT' };
-  return why === 'network' ? { kind: 'network', code: 'DELIVERY_UNANSWERED' } : { kind: 'invalid', code: 'DELIVERY_REFUSED' };
+  return why === 'network'
+    ? { kind: 'network', code: 'DELIVERY_UNANSWERED' }
+    : { kind: 'invalid', code: 'DELIVERY_REFUSED' };
 }

@@ -70,11 +70,14 @@ export class DeliveryLines implements Lines {
     const untilMs = effects.monoMs() + ms;
     if ((this.#restingUntilMs.get(line) ?? 0) >= untilMs) return;
     this.#restingUntilMs.set(line, untilMs);
-    const timer = effects.setTimer(() => {
-      this.#timers.delete(timer);
-      if (this.#restingUntilMs.get(line) === untilMs) this.#restingUntilMs.delete(line);
-      this.#changed(line);
-    }, Math.ceil(ms) + 1);
+    const timer = effects.setTimer(
+      () => {
+        this.#timers.delete(timer);
+        if (this.#restingUntilMs.get(line) === untilMs) this.#restingUntilMs.delete(line);
+        this.#changed(line);
+      },
+      Math.ceil(ms) + 1,
+    );
     this.#timers.add(timer);
   }
 

@@ -20,8 +20,10 @@ import type { Schedules } from './schedules.ts';
 import type { SenderStore } from './sender-store.ts';
 
 /** What `startDeliveries` takes. */
-export interface DeliveryOptions<Tx, SendTx = Tx>
-  extends Pick<StartOptions, 'name' | 'wrapRun' | 'leaseMs' | 'pollMs' | 'historyMs'> {
+export interface DeliveryOptions<Tx, SendTx = Tx> extends Pick<
+  StartOptions,
+  'name' | 'wrapRun' | 'leaseMs' | 'pollMs' | 'historyMs'
+> {
   /** The engine's store: `postgres({ pool })`. */
   readonly store: RelayStore<Tx, SendTx>;
   /** The delivery server's: `postgresDelivery({ pool, … }).sender`. */
@@ -64,8 +66,7 @@ export async function startDeliveries<Tx, SendTx = Tx>(
   checkDeliveries(options);
   const { sender, effects = systemEffects, observers = [], schedules } = options;
   const tell = tellAll(observers);
-  const storeFailed = (error: unknown): void =>
-    tell({ kind: 'store-failed', during: 'delivery', error, failures: 1 });
+  const storeFailed = (error: unknown): void => tell({ kind: 'store-failed', during: 'delivery', error, failures: 1 });
   const gates = new DestinationGates({ effects, store: sender, breaker: options.breaker, storeFailed });
   const slots = options.concurrency ?? CONCURRENCY;
   const lines = new DeliveryLines({ effects, settings: sender, gates, slots });
@@ -196,7 +197,12 @@ function checkDeliveries<Tx, SendTx>(options: DeliveryOptions<Tx, SendTx>): void
     if (timeoutMs !== undefined) check.number('timeoutMs', timeoutMs, { min: 1, max: 86_400_000, ...whole });
     if (maxTimeoutMs !== undefined) check.number('maxTimeoutMs', maxTimeoutMs, { min: 1, max: 86_400_000, ...whole });
     if (maxResponseBytes !== undefined)
-      check.number('maxResponseBytes', maxResponseBytes, { min: 0, max: 16_777_216, integer: true, write: 'write bytes up to 16777216' });
+      check.number('maxResponseBytes', maxResponseBytes, {
+        min: 0,
+        max: 16_777_216,
+        integer: true,
+        write: 'write bytes up to 16777216',
+      });
     if (breaker !== undefined && check.object('breaker', breaker, 'write { failures: 5 }, or leave it out')) {
       check.known(breaker, ['failures', 'probeAfterMs', 'maxProbeAfterMs'], 'breaker.');
       for (const [name, value] of Object.entries(breaker))

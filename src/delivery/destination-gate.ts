@@ -1,5 +1,13 @@
 import type { Effects } from '../kernel/effects.ts';
-import { type BreakerSettings, type BreakerState, CLOSED, counted, followed, isTripped, probeWaitMs } from '../relay/breaker.ts';
+import {
+  type BreakerSettings,
+  type BreakerState,
+  CLOSED,
+  counted,
+  followed,
+  isTripped,
+  probeWaitMs,
+} from '../relay/breaker.ts';
 import { begunAnew, FIRST_WIDTH, grown, halved, type WidthState } from './destination-width.ts';
 import type { DestinationSight, SenderStore } from './sender-store.ts';
 
@@ -30,7 +38,11 @@ export interface GateWait {
 /** What a delivery said about its destination. */
 export type GateEnd =
   | { readonly kind: 'well' }
-  | { /** It is away, or asks to be left alone. */ readonly kind: 'down'; readonly error: string; readonly askedMs?: number | undefined }
+  | {
+      /** It is away, or asks to be left alone. */ readonly kind: 'down';
+      readonly error: string;
+      readonly askedMs?: number | undefined;
+    }
   | { /** Nothing: it was given up, or never went out. */ readonly kind: 'undecided' };
 
 // Longer than the attempt itself may take: its result has to be written too.
@@ -100,7 +112,8 @@ export class DestinationGate {
     this.#state = counted(state, pass.messageId, end.kind === 'down');
     const before = Math.floor(this.#width.width);
     this.#width = end.kind === 'down' ? halved(this.#width) : grown(this.#width);
-    if (end.kind === 'down' && isTripped(this.#state, { name: this.destination, ...this.#host.settings })) this.#open(end);
+    if (end.kind === 'down' && isTripped(this.#state, { name: this.destination, ...this.#host.settings }))
+      this.#open(end);
     else if (Math.floor(this.#width.width) > before) this.#host.changed(this.destination);
   }
 

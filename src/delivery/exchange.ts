@@ -36,7 +36,11 @@ export type CallOutcome =
       /** There was more. */
       readonly isCut: boolean;
     }
-  | { readonly kind: 'failed'; readonly why: 'timeout' | 'network' | 'refused' | 'invalid' | 'final'; readonly error: string };
+  | {
+      readonly kind: 'failed';
+      readonly why: 'timeout' | 'network' | 'refused' | 'invalid' | 'final';
+      readonly error: string;
+    };
 
 // Far above what anybody needs, far below what would hurt: the status line and all headers of an answer.
 const MAX_HEADER_BYTES = 16_384;
