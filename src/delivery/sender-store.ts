@@ -30,11 +30,12 @@ export interface SenderStore extends LineSettings {
    * between delivers again, and an attempt of the same number is not told a second time.
    */
   report(reports: readonly (AttemptReport & { readonly callbacks: readonly CallbackPublish[] })[]): Promise<void>;
-  /** All that are not closed, and changes since. */
+  /** All that are not closed, and those that were closed since the last call. A probe that was lost is `open` and due. */
   destinations(): Promise<readonly DestinationSight[]>;
   /**
-   * Changes the breaker of a destination, only if its epoch is the one that was seen (0: there was none) and nobody holds it; raises the
-   * epoch. Answers what it is now, and whether this call made it so: of two processes one may try.
+   * Changes the breaker of a destination, only if its epoch is the one that was seen (0: none was) and nobody holds it; raises the epoch.
+   * Answers what it is now, and whether this call made it so: of two processes one may try. `probing` has `probeInMs` (default a minute)
+   * to come to an end.
    */
   changeDestination(change: {
     readonly destination: string;
