@@ -45,7 +45,6 @@ const UNWRITTEN_MS = 5_000;
 
 /** The handler: makes one attempt, tells how it ended, and throws `DeliveryFailed` where it did not succeed. */
 export async function deliver(host: DeliverHost, request: DeliveryRequest, ctx: Context): Promise<void> {
-  const end = host.lines.begin();
   try {
     const timeoutMs = Math.min(host.maxTimeoutMs, request.timeoutMs ?? host.timeoutMs);
     const pass = await host.gates.enter(destinationOf(request.url), ctx.id, timeoutMs);
@@ -61,7 +60,7 @@ export async function deliver(host: DeliverHost, request: DeliveryRequest, ctx: 
       pass.leave(said);
     }
   } finally {
-    end();
+    host.lines.ended();
   }
 }
 
