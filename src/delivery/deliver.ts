@@ -114,10 +114,8 @@ async function signatureOf(
 const DOWN_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 function gateEnd(outcome: CallOutcome, nowMs: number): GateEnd {
-  if (outcome.kind === 'failed') {
-    const isDown = outcome.why === 'network' || outcome.why === 'timeout';
-    return isDown ? { kind: 'down', error: outcome.error } : { kind: 'undecided' };
-  }
+  if (outcome.kind === 'failed')
+    return wasCalled(outcome) ? { kind: 'down', error: outcome.error } : { kind: 'undecided' };
   const { status, headers } = outcome;
   if (!DOWN_STATUSES.has(status)) return { kind: 'well' };
   return { kind: 'down', error: `it answered ${status}`, askedMs: readWait(headers, nowMs) };
@@ -151,7 +149,7 @@ async function conclude(
     }),
   };
   await write(host, told, ctx);
-  if (request.endpointId !== undefined) await note(host, request.endpointId, outcome, isWell);
+  if (request.endpointId !== undefined && wasCalled(outcome)) await note(host, request.endpointId, outcome, isWell);
   if (next !== undefined) throw failureFor(request, outcome, next);
 }
 
@@ -194,6 +192,11 @@ async function note(
     // Told again by the next delivery.
     storeFailed(error);
   }
+}
+
+/** It says something about who is called: it was, or would have been. */
+function wasCalled(outcome: CallOutcome): boolean {
+  return outcome.kind === 'answered' || outcome.why === 'timeout' || outcome.why === 'network';
 }
 
 function problemOf(outcome: CallOutcome): string {
