@@ -34,12 +34,8 @@ function noting(more: { readonly requestsPerMinute?: number } = {}): {
       return requests.map(() => ({ kind: 'published', to: 'url', messages: [{ messageId: 'm', isDuplicate: false }] }));
     },
   };
-  const deliveries = new Proxy(
-    { tokens, publishing },
-    {
-      get: (target, name) => (name in target ? target[name as never] : part(String(name))),
-    },
-  ) as Deliveries;
+  const known: Partial<Record<string, object>> = { tokens, publishing };
+  const deliveries = new Proxy({} as Deliveries, { get: (_none, name) => known[String(name)] ?? part(String(name)) });
   return { api: qstashApi({ deliveries, ...more }), asked, published };
 }
 
