@@ -1,5 +1,11 @@
 import { Receiver } from '@upstash/qstash';
-import { expect, test } from 'vitest';
+import { Pool } from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { startDeliveries } from '../../src/delivery/index.ts';
+import { postgresDelivery } from '../../src/postgres/delivery/postgres-delivery.ts';
+import { postgres } from '../../src/postgres/index.ts';
+import { freshSchema } from '../support/fresh-schema.ts';
+import { needs } from '../support/needs.ts';
 import { deliveries, sink } from './kit.ts';
 
 const receiver = new Receiver({ currentSigningKey: 'sig_current', nextSigningKey: 'sig_next' });
@@ -27,3 +33,31 @@ test('a message arrives as it was given, signed so that the receiver of QStash t
   expect(await receiver.verify({ signature, body, url: address })).toBe(true);
   expect(sender.reports[0]).toMatchObject({ messageId, attempt: 1, cycle: 0, state: 'DELIVERED', responseStatus: 200 });
 });
+
+needs('postgres')(
+  'what is published to a database arrives, and its log and its engine agree [X.8]',
+  async ({ postgres: server }) => {
+    const { url, arrived } = await sink();
+    const schema = await freshSchema(server);
+    const pool = new Pool({ connectionString: server.url, max: 10 });
+    const store = postgresDelivery({ pool, schema, secret: 'a secret of more than 32 characters' });
+    const running = await startDeliveries({
+      store: postgres({ pool, schema }),
+      sender: store.sender,
+      addresses: { loopback: true },
+      leaseMs: 2_000,
+    });
+    onTestFinished(async () => {
+      await running.stop();
+      await pool.end();
+    });
+    const to = { kind: 'url', url: `${url}/jobs` } as const;
+    const delivery = { method: 'POST', headers: {}, retries: 3, body: 'one' } as const;
+    const [outcome] = await store.publishing.publish([{ to, delivery }]);
+    await expect.poll(() => arrived.map(({ body }) => String(body))).toEqual(['one']);
+    expect(outcome).toMatchObject({ messages: [{ messageId: arrived[0]?.headers['upstash-message-id'] }] });
+    await running.whenIdle();
+    const { rows } = await pool.query(`select status, attempt from "${schema}".http_event where attempt > 0`);
+    expect(rows).toEqual([{ status: 200, attempt: 1 }]);
+  },
+);

@@ -9,10 +9,13 @@ import { named } from '../check-version.ts';
 import { ANSWER_TIMEOUT_RULE } from '../driver/time-limit.ts';
 import { DEFAULT_SCHEMA, quotedSchema } from '../schema-name.ts';
 import { type SqlConnection, sqlRunner, type SqlRunner } from '../sql-runner.ts';
+import { deadDeliveries } from './dead.ts';
 import { destinationBreakers, destinations } from './destinations.ts';
 import { flowControls } from './flow-controls.ts';
 import { forgetLog } from './forget-log.ts';
 import { LineCopy } from './line-copy.ts';
+import { deliveryLog } from './log.ts';
+import { deliveryMessages } from './messages.ts';
 import { publishing } from './publish.ts';
 import { queues } from './queues.ts';
 import { runsRegularly } from './regularly.ts';
@@ -55,7 +58,7 @@ const MOST_BODY_BYTES = 16 * 1_048_576;
 const FORGET_EVERY_MS = 60_000;
 
 /** Everything the delivery server knows and does on PostgreSQL, and what its sender needs. */
-export type PostgresDelivery = Omit<Deliveries, 'schedules' | 'endpoints' | 'messages' | 'dead' | 'log'> & {
+export type PostgresDelivery = Omit<Deliveries, 'schedules' | 'endpoints'> & {
   readonly sender: SenderStore;
 };
 
@@ -67,6 +70,9 @@ export function postgresDelivery(options: PostgresDeliveryOptions): PostgresDeli
   const keys = signingKeys(sql, schema, { secret, firstKeys, effects });
   return {
     publishing: publishing(sql, schema, rules),
+    messages: deliveryMessages(sql, schema),
+    dead: deadDeliveries(sql, schema),
+    log: deliveryLog(sql, schema),
     queues: queues(sql, schema, onChanged),
     urlGroups: urlGroups(sql, schema),
     flowControls: flowControls(sql, schema, onChanged),
