@@ -13,6 +13,8 @@ export interface SendRules {
   readonly retries: number;
   /** An expression of `retried`, from 0, in milliseconds. Default: 12 s, 2 m 28 s, 30 m 8 s, 6 h 7 m, a day. */
   readonly retryDelay?: string | undefined;
+  /** Instead of an expression: the wait before each further try, in seconds; the last one again where there are more. With some jitter. */
+  readonly retrySeconds?: readonly number[] | undefined;
   /** How long one attempt may take. Default and most: what the server allows. */
   readonly timeoutMs?: number | undefined;
 }

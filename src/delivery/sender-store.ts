@@ -8,7 +8,10 @@ export interface DestinationSight {
   readonly state: 'closed' | 'open' | 'probing';
   readonly isHeld: boolean;
   readonly epoch: number;
+  /** `open`: how long until one message is tried; `probing`: how long the one who tries is waited for. Nothing: held by hand. */
   readonly probeInMs?: number | undefined;
+  /** How many tries have failed since it opened: raised by `probing` → `open`, 0 again by `closed`. */
+  readonly probes: number;
 }
 
 /** What the sender needs from a database, besides the engine. */
@@ -20,14 +23,17 @@ export interface SenderStore extends LineSettings {
   report(reports: readonly (AttemptReport & { readonly callbacks: readonly PublishRequest[] })[]): Promise<void>;
   /** All that are not closed, and changes since. */
   destinations(): Promise<readonly DestinationSight[]>;
-  /** Changes the breaker of a destination, only if its epoch is the one that was seen; answers what it is now. */
+  /**
+   * Changes the breaker of a destination, only if its epoch is the one that was seen (0: there was none) and nobody holds it; raises the
+   * epoch. Answers what it is now, and whether this call made it so: of two processes one may try.
+   */
   changeDestination(change: {
     readonly destination: string;
     readonly epoch: number;
     readonly to: 'open' | 'probing' | 'closed';
     readonly probeInMs?: number | undefined;
     readonly error?: string | undefined;
-  }): Promise<DestinationSight>;
+  }): Promise<DestinationSight & { readonly isChanged: boolean }>;
   /** The secrets an endpoint is signed by now, the newest first; nothing: it was deleted or is disabled. */
   endpointSecrets(endpointId: string): Promise<readonly string[] | undefined>;
   /** An endpoint answered: `gone` (410) disables it, only failures for long too. */
