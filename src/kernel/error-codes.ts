@@ -115,6 +115,9 @@ export interface ErrorDetails {
   ROW_SECURITY_ACTIVE: { relation: string };
   SCHEMA_TOO_NEW: { found: number; known: number };
   SCHEMA_TOO_OLD: { schema: string; found: number; needed: number };
+  SEALED_TEXT_DAMAGED: Record<string, never>;
+  SECRET_MISSING: { least: number };
+  SECRET_WRONG: Record<string, never>;
   STORE_CANNOT_RUN: { service: string };
   STREAM_EVENT_TOO_LARGE: { limitChars: number };
   STREAM_NOT_SSE: { found: string };
@@ -309,6 +312,12 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `the database schema is at version ${d.found} and this release knows versions up to ${d.known}; install the release that migrated it, or a newer one`,
   SCHEMA_TOO_OLD: (d) =>
     `the schema ${d.schema} is ${d.found === 0 ? 'missing' : `at version ${d.found}`} and this release needs version ${d.needed}; run npx holdfast migrate, or await migrate(client)`,
+  SEALED_TEXT_DAMAGED: () =>
+    'a secret that is kept encrypted cannot be read, though the key is the right one: it was changed; restore its row from a backup, or make a new one (rotate)',
+  SECRET_MISSING: (d) =>
+    `secrets are kept encrypted, and there is nothing to encrypt them by; set HOLDFAST_SECRET to at least ${d.least} random characters, the same for every process, for example by openssl rand -base64 32`,
+  SECRET_WRONG: () =>
+    'a secret that is kept was encrypted under another HOLDFAST_SECRET; set the one that was set then, or make new secrets (rotate)',
   STORE_CANNOT_RUN: (d) =>
     `the store of "${d.service}" can only send; pass one that can run handlers, for example postgres({ pool })`,
   STREAM_EVENT_TOO_LARGE: (d) =>
