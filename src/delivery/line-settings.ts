@@ -1,4 +1,5 @@
 import type { FlowRules } from './delivery-request.ts';
+import type { UrlGroupEndpoint } from './publishing.ts';
 
 /** A queue: first in, first out, so many at once; a message that is tried again keeps its place. */
 export interface QueueRecord {
@@ -28,7 +29,7 @@ export interface UrlGroupRecord {
   readonly name: string;
   readonly createdAt: Date;
   readonly updatedAt: Date;
-  readonly endpoints: readonly { readonly name?: string | undefined; readonly url: string }[];
+  readonly endpoints: readonly UrlGroupEndpoint[];
 }
 
 export interface UrlGroups {
@@ -72,7 +73,10 @@ export interface FlowControls {
   resetRate(key: string): Promise<void>;
 }
 
-/** What the sender asks of the settings while it runs. Kept in memory, and looked at again when told, or every second. */
+/**
+ * What the sender asks of the settings while it runs. What was asked for once is kept in memory and followed, every second. Nothing: it
+ * is not known yet, and is being fetched; `onChange` tells when it is. Start none of that line before: it may be narrow, or paused.
+ */
 export interface LineSettings {
   queue(name: string): { readonly parallelism: number; readonly isPaused: boolean } | undefined;
   flow(key: string): (FlowRules & { readonly isPaused: boolean }) | undefined;

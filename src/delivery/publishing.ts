@@ -5,6 +5,12 @@ export type PublishTarget =
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'group'; readonly name: string };
 
+/** One address of a URL group. */
+export interface UrlGroupEndpoint {
+  readonly name?: string | undefined;
+  readonly url: string;
+}
+
 /** What is published. */
 export interface PublishRequest {
   readonly to: PublishTarget;

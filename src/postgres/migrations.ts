@@ -1,5 +1,6 @@
 import { breakerFunctions, breakerTable } from './schema/breaker.ts';
 import { commandTables } from './schema/commands.ts';
+import { deliveryTables } from './schema/delivery.ts';
 import { enginePrivates } from './schema/engine.ts';
 import { hotFunctions } from './schema/functions.ts';
 import { idempotencyTable } from './schema/idempotency.ts';
@@ -37,6 +38,7 @@ export const MIGRATIONS: readonly Migration[] = [
       ...sampleTables(schema),
       ...breakerFunctions(schema),
       ...traceFunctions(schema),
+      ...deliveryTables(schema),
     ],
   },
 ];

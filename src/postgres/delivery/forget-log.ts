@@ -1,0 +1,22 @@
+import type { SqlRunner } from '../sql-runner.ts';
+
+const BATCH = 1_000;
+/** How many batches one round deletes at most: what is left waits for the next. */
+const MAX_BATCHES = 50;
+
+/** Forgets lines of the log that are older than `keepMs`, the oldest first, a thousand in a statement. Answers how many. */
+export async function forgetLog(sql: SqlRunner, schema: string, keepMs: number): Promise<number> {
+  const eventForget = `with old as (
+      select e.ctid as place from ${schema}.http_event e where e.at < clock_timestamp() - $1::text::float8 * interval '1 millisecond'
+      order by e.at limit ${BATCH} for update skip locked),
+    gone as (delete from ${schema}.http_event where ctid in (select place from old) returning 1)
+    select count(*)::int as n from gone`;
+  let all = 0;
+  for (let batch = 0; batch < MAX_BATCHES; batch += 1) {
+    const [row] = await sql.query(eventForget, [keepMs]);
+    const count = Number(row?.['n']);
+    all += count;
+    if (count < BATCH) break;
+  }
+  return all;
+}

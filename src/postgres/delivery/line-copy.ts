@@ -1,0 +1,164 @@
+import type { FlowRules } from '../../delivery/delivery-request.ts';
+import type { LineSettings } from '../../delivery/line-settings.ts';
+import type { Effects } from '../../kernel/effects.ts';
+import type { SqlRunner } from '../sql-runner.ts';
+import { LAST_TRANSACTION } from './destinations.ts';
+import { runsRegularly } from './regularly.ts';
+
+type QueueSetting = NonNullable<ReturnType<LineSettings['queue']>>;
+type FlowSetting = NonNullable<ReturnType<LineSettings['flow']>>;
+
+interface Kept {
+  /** Nothing: asked for, and not answered yet. */
+  setting: QueueSetting | FlowSetting | undefined;
+  askedMs: number;
+}
+
+/** A queue of which nothing is known any more: one after the other. */
+const NO_QUEUE: QueueSetting = { parallelism: 1, isPaused: false };
+const NO_LIMITS: FlowSetting = { isPaused: false };
+
+const LOOK_EVERY_MS = 1_000;
+/** What nobody has asked for this long is not followed any more. */
+const KEPT_MS = 60_000;
+/** Every so many looks all that is kept is fetched again: a row that was deleted is changed by nobody. */
+const ALL_EVERY = 10;
+
+/**
+ * The settings of lines in memory: of those that are asked for. A line that is not known yet is fetched at once; afterwards, every
+ * second, what has changed is read. `tx` of a row is the transaction that changed it, and a look reads again whatever had not ended at
+ * the look before: no change is missed, however late it was committed.
+ */
+export class LineCopy {
+  readonly #sql: SqlRunner;
+  readonly #effects: Effects;
+  readonly #fetchStatement: string;
+  readonly #lookStatement: string;
+  readonly #kept = new Map<string, Kept>();
+  readonly #listeners = new Set<(line: string) => void>();
+  #wanted = new Set<string>();
+  #isFetching = false;
+  #since: string | undefined;
+  #looks = 0;
+  #stop: (() => Promise<void>) | undefined;
+
+  constructor(sql: SqlRunner, schema: string, effects: Effects) {
+    this.#sql = sql;
+    this.#effects = effects;
+    const queues = (where: string): string => `select 'queue:' || q.name as line,
+        json_build_object('parallelism', q.parallelism, 'isPaused', q.is_paused)::text as setting from ${schema}.http_queue q where ${where}`;
+    const flows = (
+      where: string,
+    ): string => `select 'flow:' || f.key as line, json_build_object('parallelism', f.parallelism,
+        'rate', f.rate, 'periodMs', f.period_ms, 'isPaused', f.is_paused)::text as setting from ${schema}.http_flow f where ${where}`;
+    const named = (kind: string): string =>
+      `in (select substr(l, ${kind.length + 1}) from json_array_elements_text($1::text::json) l where starts_with(l, '${kind}'))`;
+    this.#fetchStatement = `${queues(`q.name ${named('queue:')}`)} union all ${flows(`f.key ${named('flow:')}`)}`;
+    this.#lookStatement = `${queues('q.tx >= $1::text::xid8')} union all ${flows('f.tx >= $1::text::xid8')}
+      union all select null, pg_snapshot_xmin(pg_current_snapshot())::text`;
+  }
+
+  /** What is said about a queue; nothing: not known yet. */
+  queue(name: string): QueueSetting | undefined {
+    return this.#get(`queue:${name}`) as QueueSetting | undefined;
+  }
+
+  flow(key: string): FlowSetting | undefined {
+    return this.#get(`flow:${key}`);
+  }
+
+  onChange(listener: (line: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Looks every second from now on. */
+  async open(): Promise<void> {
+    if (this.#stop !== undefined) return;
+    this.#stop = runsRegularly(this.#effects, LOOK_EVERY_MS, () => this.look());
+    await this.look();
+  }
+
+  /** May be called twice. */
+  async close(): Promise<void> {
+    await this.#stop?.();
+    this.#stop = undefined;
+  }
+
+  /** Reads what has changed since the look before. */
+  async look(): Promise<void> {
+    const rows = await this.#sql.query(this.#lookStatement, [this.#since ?? LAST_TRANSACTION]);
+    const last = rows.find((row) => row['line'] === null);
+    this.#take(rows.filter((row) => row !== last));
+    this.#since = String(last?.['setting']);
+    this.#forget();
+    this.#looks += 1;
+    if (this.#looks % ALL_EVERY === 0 && this.#kept.size > 0) await this.#fetch([...this.#kept.keys()]);
+  }
+
+  /** A line was changed here: others see it at their next look, this process at once. */
+  async changed(line: string): Promise<void> {
+    if (this.#kept.has(line)) await this.#fetch([line]);
+  }
+
+  #get(line: string): QueueSetting | FlowSetting | undefined {
+    const nowMs = this.#effects.monoMs();
+    const kept = this.#kept.get(line);
+    if (kept !== undefined) {
+      kept.askedMs = nowMs;
+      return kept.setting;
+    }
+    this.#kept.set(line, { setting: undefined, askedMs: nowMs });
+    this.#wanted.add(line);
+    if (!this.#isFetching) void this.#fetchWanted();
+    return undefined;
+  }
+
+  /** One statement at a time, for all that were asked for meanwhile. One that fails is asked for again by the next who asks. */
+  async #fetchWanted(): Promise<void> {
+    this.#isFetching = true;
+    await Promise.resolve();
+    while (this.#wanted.size > 0) {
+      const lines = [...this.#wanted];
+      this.#wanted = new Set();
+      await this.#fetch(lines).catch(() => {
+        for (const line of lines) this.#kept.delete(line);
+      });
+    }
+    this.#isFetching = false;
+  }
+
+  async #fetch(lines: readonly string[]): Promise<void> {
+    const rows = await this.#sql.query(this.#fetchStatement, [JSON.stringify(lines)]);
+    const found = new Set(rows.map((row) => row['line']));
+    const none = lines.filter((line) => !found.has(line));
+    this.#take(rows);
+    for (const line of none) this.#put(line, line.startsWith('queue:') ? NO_QUEUE : NO_LIMITS);
+  }
+
+  #take(rows: readonly Record<string, unknown>[]): void {
+    for (const row of rows) {
+      const fields = JSON.parse(String(row['setting'])) as Record<string, number | boolean | null>;
+      const setting = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+      this.#put(String(row['line']), setting as unknown as FlowRules & { readonly isPaused: boolean });
+    }
+  }
+
+  #put(line: string, setting: QueueSetting | FlowSetting): void {
+    const kept = this.#kept.get(line);
+    if (kept === undefined || isSame(kept.setting, setting)) return;
+    kept.setting = setting;
+    for (const listener of this.#listeners) listener(line);
+  }
+
+  #forget(): void {
+    const oldest = this.#effects.monoMs() - KEPT_MS;
+    for (const [line, kept] of this.#kept) {
+      if (kept.askedMs < oldest && kept.setting !== undefined) this.#kept.delete(line);
+    }
+  }
+}
+
+function isSame(a: QueueSetting | FlowSetting | undefined, b: QueueSetting | FlowSetting): boolean {
+  return a !== undefined && JSON.stringify(a) === JSON.stringify(b);
+}
