@@ -38,6 +38,7 @@ export type {
   ProjectAll,
 } from './relay/handler.ts';
 export type { BreakerOptions } from './relay/breaker.ts';
+export type { Lines } from './relay/lines.ts';
 export type { RefusedReason, RelayEvent, RelayObserver } from './relay/relay-event.ts';
 export type {
   BreakerAnswer,
@@ -47,6 +48,7 @@ export type {
   CommitTarget,
   Delivery,
   DeliveryError,
+  FetchTarget,
   FreeUnit,
   HandlerRegistration,
   Holder,

@@ -3,7 +3,7 @@ import type { HandlerContext } from '../relay/handler.ts';
 import type { StartedCommand } from './command-store.ts';
 
 /** What the handler of a command knows about it, and what it can do. */
-export interface CommandContext<Tx> extends Omit<HandlerContext<Tx>, 'commit' | 'target'> {
+export interface CommandContext<Tx> extends Omit<HandlerContext<Tx>, 'commit' | 'postpone' | 'target'> {
   readonly commandId: string;
   readonly target: string;
   readonly module: string;

@@ -14,7 +14,10 @@ export interface DestinationSight {
   readonly state: 'closed' | 'open' | 'probing';
   readonly isHeld: boolean;
   readonly epoch: number;
+  /** `open`: how long until one message is tried; `probing`: how long the one who tries is waited for. Nothing: held by hand. */
   readonly probeInMs?: number | undefined;
+  /** How many tries have failed since it opened: raised by `probing` → `open`, 0 again by `closed`. */
+  readonly probes: number;
 }
 
 /** An endpoint as the sender sees it. Kept in memory for a second. */
@@ -41,8 +44,9 @@ export interface SenderStore extends LineSettings {
   /** All that are not closed, and those that were closed since the last call. A probe that was lost is `open` and due. */
   destinations(): Promise<readonly DestinationSight[]>;
   /**
-   * Changes the breaker of a destination, only if its epoch is the one that was seen (0: none was) and nobody holds it; answers what it is
-   * now. `probing` has `probeInMs` (default a minute) to come to an end.
+   * Changes the breaker of a destination, only if its epoch is the one that was seen (0: none was) and nobody holds it; raises the epoch.
+   * Answers what it is now, and whether this call made it so: of two processes one may try. `probing` has `probeInMs` (default a minute)
+   * to come to an end.
    */
   changeDestination(change: {
     readonly destination: string;
@@ -50,7 +54,7 @@ export interface SenderStore extends LineSettings {
     readonly to: 'open' | 'probing' | 'closed';
     readonly probeInMs?: number | undefined;
     readonly error?: string | undefined;
-  }): Promise<DestinationSight>;
+  }): Promise<DestinationSight & { readonly isChanged: boolean }>;
   /**
    * Where an endpoint is now, and what it is signed by: a message goes there, and not where the endpoint was when it was sent. `disabled`:
    * postpone it, it waits until somebody enables the endpoint; nothing: the endpoint was deleted, give it up.

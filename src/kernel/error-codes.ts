@@ -92,6 +92,7 @@ export interface ErrorDetails {
   PAYLOAD_TOO_LARGE: { type: string; bytes: number; limitBytes: number };
   PAYLOAD_UNREADABLE: { type: string; problem: string };
   POOL_MISSING: Record<string, never>;
+  POSTPONED: { id: string; delayMs: number; reason: string };
   PRIVILEGE_MISSING: { relation: string; privilege: string };
   PROCESS_KILLED: { id: string; handler: string; starts: number };
   REDIS_NOT_CONNECTED: Record<string, never>;
@@ -289,6 +290,8 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `a stored payload of "${d.type}" does not fit the handler's schema: ${d.problem}; edit and replay it, or let the schema take what older versions sent`,
   POOL_MISSING: () =>
     'this store was made without a pool, so it can send but not run handlers; write postgres({ pool }) with a pg Pool, the sql of postgres.js or a PGlite database',
+  POSTPONED: (d) =>
+    `message ${d.id} is looked at again after ${d.delayMs} ms: ${d.reason}; no attempt is counted, let this error through to the relay`,
   PRIVILEGE_MISSING: (d) =>
     `the database user may not ${d.privilege} ${d.relation}, and a relay must; grant it, npx holdfast doctor prints all grants that are missing`,
   PROCESS_KILLED: (d) =>

@@ -3,6 +3,7 @@ import { HoldfastError } from '../kernel/error.ts';
 import { toDeliveryError } from './delivery-error.ts';
 import type { HandlerDefinition } from './handler.ts';
 import type { LaneState } from './lane-state.ts';
+import { retryHolds } from './lines.ts';
 import type { LineChange, OwnedUnit } from './owned-unit.ts';
 import type { RefusedReason, RelayEvent } from './relay-event.ts';
 import type { Delivery, DeliveryError, Settlement } from './relay-store.ts';
@@ -26,8 +27,6 @@ export interface ConclusionHost<Tx> {
   settled(run: Run<Tx>): void;
 }
 
-// A type its handler does not know is probably known to a newer process: look again soon, count no attempt.
-const POSTPONE_MS = 5_000;
 // After a lost connection or a refusal not at once again: a database that is away, or a lease that is lost without our knowing
 // yet, would be asked without end.
 const PAUSE_MS = 250;
@@ -71,7 +70,7 @@ export class Conclusions<Tx> {
       }
       case 'postponed': {
         const error = toDeliveryError(outcome.error, { verdict: 'retry', kind: 'unknown' });
-        this.#postpone(run, handler, error, POSTPONE_MS, 'type-unknown');
+        this.#postpone(run, handler, error, outcome.delayMs, outcome.reason);
         return true;
       }
       case 'killer':
@@ -93,17 +92,19 @@ export class Conclusions<Tx> {
     }
   }
 
-  /** No attempt is counted; its key waits. */
+  /** No attempt is counted; its key waits, as for a retry. */
   #postpone(
     run: Run<Tx>,
     handler: HandlerDefinition<Tx>,
     error: DeliveryError,
     delayMs: number,
-    reason: 'type-unknown' | 'breaker-open',
+    reason: 'type-unknown' | 'breaker-open' | 'postponed',
   ): void {
-    const settlement = { ...run.targetAt(this.#host.effects.monoMs()), kind: 'postpone', delayMs, error } as const;
+    const holds = retryHolds(handler.lines, run.key);
+    const target = run.targetAt(this.#host.effects.monoMs());
+    const settlement = { ...target, kind: 'postpone', delayMs, holds, error } as const;
     const event = { kind: 'run-interrupted', handler: run.handler, delivery: run.delivery, reason } as const;
-    this.#settle(run, handler, settlement, 'waits', event);
+    this.#settle(run, handler, settlement, holds ? 'waits' : 'yields', event);
   }
 
   /** Sets a delivery aside behind a dead letter of its key. */

@@ -28,7 +28,7 @@ const LOW = 8;
 
 /**
  * The work floor of one process: takes what the reader brings, starts what may run, and hands results to the settler. Per key
- * one at a time, per handler as many as it allows.
+ * as many as its line is wide, per handler as many as it allows.
  */
 export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<Tx>, BreakerHost {
   readonly units: Map<number, OwnedUnit> = new Map();
@@ -94,6 +94,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
       if (!handler || this.#lanes.some((state) => state.lane.lane === lane.lane)) continue;
       const state = new LaneState(lane, handler, this.breakers.of(handler.breaker));
       this.#lanes.push(state);
+      state.watch(this.units);
       for (let bucket = 0; bucket < lane.unitCount; bucket++) this.#laneOfUnit.set(lane.firstUnit + bucket, state);
     }
   }
@@ -129,10 +130,14 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     const lane = this.laneOf(token.unit);
     if (!lane) return;
     const { handler } = lane;
-    const { onDead } = handler;
+    const { onDead, lines } = handler;
     const concurrency = Math.max(lane.concurrency, handler.concurrency);
     const atOnce = handler.kind === 'handle' ? concurrency : concurrency * groupSize(handler);
-    const unit = new OwnedUnit(token, this, { parks: onDead === 'park', carefulStarts: isOrphaned ? atOnce : 0 });
+    const unit = new OwnedUnit(token, this, {
+      parks: onDead === 'park',
+      carefulStarts: isOrphaned ? atOnce : 0,
+      lines,
+    });
     for (const run of lane.runs) if (run.delivery.unit === token.unit) unit.adoptRunning(run.delivery);
     this.units.set(token.unit, unit);
   }
@@ -168,8 +173,8 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     this.pumpSoon();
   }
 
-  wanted(unit: OwnedUnit, line: KeyLine, seqs: readonly number[]): void {
-    void this.#fetchTail(unit, line, seqs);
+  wanted(unit: OwnedUnit, line: KeyLine, seqs: readonly number[], isAhead: boolean): void {
+    void this.#fetchTail(unit, line, seqs, isAhead);
   }
 
   parked(unit: OwnedUnit, delivery: Delivery): void {
@@ -289,6 +294,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     this.settler.stop();
     this.#timeouts.stop();
     this.breakers.stop();
+    for (const lane of this.#lanes) lane.unwatch();
     for (const unit of this.units.values()) this.#unmarks.add(unit);
     await this.#unmarks.stop();
   }
@@ -361,12 +367,12 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     if (settled) await run.abortable(settled);
   }
 
-  async #fetchTail(unit: OwnedUnit, line: KeyLine, seqs: readonly number[]): Promise<void> {
+  async #fetchTail(unit: OwnedUnit, line: KeyLine, seqs: readonly number[], isAhead: boolean): Promise<void> {
     const forgotten = unit.forgets;
     this.#fetching++;
     const rows = seqs.map((seq) => ({ seq, state: 'ready' as const, version: unit.versionOf(seq) }));
     try {
-      const deliveries = await this.session.fetch(rows, unit.token.unit);
+      const deliveries = await this.session.fetch(rows, unit.token.unit, isAhead);
       if (unit.forgets === forgotten) unit.addFetched(line, deliveries);
     } catch (error) {
       this.#storeFailed('fetch', error);

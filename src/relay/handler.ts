@@ -2,6 +2,7 @@ import type { HandledEvent } from '../outbox/event.ts';
 import type { Classifier, Classify } from '../retry/failure.ts';
 import type { Policy, PolicyOptions } from '../retry/policy.ts';
 import type { BreakerOptions, BreakerSettings } from './breaker.ts';
+import type { Lines } from './lines.ts';
 import type { Delivery } from './relay-store.ts';
 import type { CarriedTrace } from './run-wrapper.ts';
 
@@ -19,20 +20,24 @@ export type OnDeadOf = (message: Delivery) => Exclude<OnDead, 'park'>;
 
 /**
  * What may be said about a handler. Every field may be left out. Where a name is given events one by one, each may have rules of its
- * own (all fields but `concurrency`, `repeatable` and `breaker`, which are the handler's).
+ * own (all fields but `concurrency`, `lines`, `repeatable` and `breaker`, which are the handler's).
  */
 export interface HandlerOptions {
   /** A policy, or what differs from the default: `eventHandler`, 5 attempts, 1 s doubling to 5 min, full jitter. */
   readonly policy?: Policy | PolicyOptions | undefined;
+  /** Another policy for some failures, by what was thrown; nothing: the one above. What it throws is dropped. */
+  readonly policyOf?: ((error: unknown) => Policy | undefined) | undefined;
   /** Asked before the built-in rules for handlers. */
   readonly classify?: Classify | undefined;
   /** Error classes that are final for this handler. */
   readonly terminalErrors?: readonly (abstract new (...args: never[]) => unknown)[] | undefined;
   /**
    * How many of its messages run at once in one process, default 16; for `project`, how many transactions, default 2.
-   * Messages of one key never run at once.
+   * Messages of one key never run at once, unless `lines` says otherwise.
    */
   readonly concurrency?: number | undefined;
+  /** How many messages of a key run at once. Default: one, and one that waits for its retry keeps its place. Not for `project`. */
+  readonly lines?: Lines | undefined;
   /** How long one attempt may take, in milliseconds, when the policy says nothing. Default five minutes. */
   readonly timeoutMs?: number | undefined;
   /** Default `'block'`: order within a key holds whatever happens. */
@@ -75,6 +80,11 @@ export interface HandlerContext<Tx> {
    * failure, deadlock). Rejects with `DELIVERY_TAKEN` when the message is no longer this process's; throw it on.
    */
   commit(effect: (tx: Tx) => Promise<unknown>): Promise<void>;
+  /**
+   * Ends this run without counting an attempt: the message is looked at again after so many milliseconds, up to a year. Throws what
+   * must be thrown on, and never returns.
+   */
+  postpone(delayMs: number, reason: string): never;
 }
 
 /** Handles one message. Returning, or a promise that resolves, is success; throwing is a failed attempt. */
@@ -119,6 +129,7 @@ export interface RunRules {
 interface HandlerRules extends RunRules {
   readonly name: string;
   readonly concurrency: number;
+  readonly lines?: Lines | undefined;
   readonly repeatable: boolean;
   readonly breaker?: BreakerSettings | undefined;
   /** Of types whose rules are not the handler's. Absent where there are none, as a rule. */

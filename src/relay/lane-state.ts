@@ -1,6 +1,7 @@
 import type { BreakerGate } from './breaker-gate.ts';
 import { Fifo } from './fifo.ts';
 import type { HandlerDefinition } from './handler.ts';
+import type { OwnedUnit } from './owned-unit.ts';
 import type { Delivery, Lane } from './relay-store.ts';
 import type { Run } from './run.ts';
 
@@ -22,11 +23,24 @@ export class LaneState<Tx> {
   readonly #fresh = new Fifo<Delivery>();
   readonly #retries = new Fifo<Delivery>();
   #runningRetries = 0;
+  #unwatch: (() => void) | undefined;
 
   constructor(lane: Lane, handler: HandlerDefinition<Tx>, breaker?: BreakerGate) {
     this.lane = lane;
     this.handler = handler;
     this.breaker = breaker;
+  }
+
+  /** From now on its units among these hear of keys of which more may run at once than before. */
+  watch(units: ReadonlyMap<number, OwnedUnit>): void {
+    const { firstUnit, unitCount } = this.lane;
+    this.#unwatch = this.handler.lines?.onChange((key) => {
+      for (let bucket = 0; bucket < unitCount; bucket++) units.get(firstUnit + bucket)?.widened(key);
+    });
+  }
+
+  unwatch(): void {
+    this.#unwatch?.();
   }
 
   get concurrency(): number {

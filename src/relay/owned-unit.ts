@@ -1,22 +1,24 @@
-import { KeyLine } from './key-line.ts';
+import { type HolderState, KeyLine } from './key-line.ts';
+import { depthOf, isShort, noteFetched, takeTail } from './line-room.ts';
+import { type Lines, widthOf } from './lines.ts';
 import type { Delivery, Token, UnitLoad } from './relay-store.ts';
+import { Settling } from './settling.ts';
 
 /** What a unit asks of the process that owns it. */
 export interface UnitSink {
   /** This delivery may run now. */
   runnable(delivery: Delivery): void;
-  /** These places in line are next and their deliveries must be fetched. */
-  wanted(unit: OwnedUnit, line: KeyLine, seqs: readonly number[]): void;
+  /** These places in line are next and their deliveries must be fetched; `isAhead`: without large payloads. */
+  wanted(unit: OwnedUnit, line: KeyLine, seqs: readonly number[], isAhead: boolean): void;
   /** This delivery stands behind a dead letter and is to be set aside. */
   parked(unit: OwnedUnit, delivery: Delivery): void;
 }
 
-/** How the end of a run changes its line. `passes`: others go on once that is written, see `passed`. */
-export type LineChange = 'done' | 'waits' | 'blocks' | 'passes';
-
-// Beyond this many behind one that runs, only the place in line is kept in memory: 8 bytes each, however long the line is.
-const DEEP = 8;
-const FETCH_AT_ONCE = 50;
+/**
+ * How the end of a run changes its line. `yields`: it is tried again, and others take its place meanwhile · `passes`: others go on
+ * once that is written, see `passed`.
+ */
+export type LineChange = 'done' | 'waits' | 'yields' | 'blocks' | 'passes';
 
 /**
  * One unit in the memory of its owner: who is next in each key, what runs, what is known. It never waits and touches no
@@ -46,22 +48,27 @@ export class OwnedUnit {
   bufferedChars = 0;
   readonly #sink: UnitSink;
   readonly #parks: boolean;
+  readonly #widths: Lines | undefined;
   readonly #lines = new Map<string, KeyLine>();
   readonly #running = new Map<number, Delivery>();
-  readonly #settling = new Map<number, string | undefined>();
+  readonly #settling = new Settling();
   /** Settled, but a read that is on its way may still show them. */
   readonly #fading = new Set<number>();
   readonly #queuedDue = new Set<number>();
   /** Starts that were marked in this ownership: how often it had been started before, and whether the mark is written. */
   readonly #marks = new Map<number, { readonly before: number; isWritten: boolean }>();
   readonly #editedTail = new Map<number, number>();
-  #onSettled: { readonly key: string; readonly resolve: () => void }[] = [];
   #waitingKeys = 0;
   readonly #deadHolders = new Set<number>();
 
-  constructor(token: Token, sink: UnitSink, options: { parks: boolean; carefulStarts: number }) {
+  constructor(
+    token: Token,
+    sink: UnitSink,
+    options: { parks: boolean; carefulStarts: number; lines?: Lines | undefined },
+  ) {
     this.token = token;
     this.#sink = sink;
+    this.#widths = options.lines;
     this.#parks = options.parks;
     this.carefulStarts = options.carefulStarts;
   }
@@ -112,7 +119,9 @@ export class OwnedUnit {
     this.poke = poke;
     // What ended since it was forgotten is written by now, and may have been changed again since: the database knows.
     this.#clearLines();
-    for (const { key, seq, isDead } of holders) this.#hold(this.#line(key), seq, isDead);
+    for (const { key, seq, isDead } of holders) {
+      this.#hold(this.#line(key), seq, isDead ? 'dead' : this.#running.has(seq) ? 'runs' : 'waits');
+    }
     if (this.phase === 'unloaded') this.phase = 'open';
   }
 
@@ -133,12 +142,12 @@ export class OwnedUnit {
     }
     const line = this.#line(key);
     if (this.#isParking(line)) this.#park(line, delivery);
-    else if (line.isHeld || line.isFetching || line.tail.size > 0 || line.queue.size >= DEEP) {
+    else if (line.isFetching || line.tail.size > 0 || line.queue.size >= this.#depth(line)) {
       line.tail.push(seq);
       if (delivery.version !== 0) this.#editedTail.set(seq, delivery.version);
     } else {
       this.#buffer(delivery);
-      line.queue.push(delivery);
+      line.push(delivery);
       this.#advance(line);
     }
   }
@@ -148,22 +157,23 @@ export class OwnedUnit {
     if (this.#isKnown(seq)) return;
     this.#queuedDue.add(seq);
     const line = key === undefined ? undefined : this.#line(key);
-    const kept = line?.isHeld && line.firstHolder !== seq ? withoutPayload(delivery) : delivery;
+    const kept = line && this.#isFarBack(line, seq) ? withoutPayload(delivery) : delivery;
     this.#buffer(kept);
     if (!line) return this.#run(kept);
     if (line.isHolder(seq)) line.addDue(kept);
-    else line.queue.push(kept);
+    else line.push(kept);
     this.#advance(line);
   }
 
   /** The deliveries that `wanted` asked for. What did not come is no longer there. */
   addFetched(line: KeyLine, deliveries: readonly Delivery[]): void {
     line.isFetching = false;
+    if (this.#widths) noteFetched(line, deliveries);
     for (const delivery of deliveries.toSorted((a, b) => a.seq - b.seq)) {
       if (this.#isParking(line)) this.#park(line, delivery);
       else {
         this.#buffer(delivery);
-        line.queue.push(delivery);
+        line.push(delivery);
       }
     }
     this.#advance(line);
@@ -208,14 +218,14 @@ export class OwnedUnit {
   ended({ seq, key }: Delivery, change: LineChange): void {
     this.endings++;
     this.#running.delete(seq);
-    this.#settling.set(seq, key);
+    this.#settling.add(seq, key);
     if (key === undefined) return;
     const line = this.#line(key);
     line.busy = Math.max(0, line.busy - 1);
-    if (change === 'done') this.#free(line, seq);
-    else this.#hold(line, seq, change === 'blocks');
+    if (change === 'done' || change === 'yields') this.#free(line, seq);
+    else this.#hold(line, seq, change === 'blocks' ? 'dead' : 'waits');
     if (change === 'blocks' && this.#parks) this.#parkAll(line);
-    if (change === 'waits' || change === 'blocks') this.#lighten(line);
+    if (change === 'blocks' || (change === 'waits' && widthOf(this.#widths, key) <= 1)) this.#lighten(line);
     this.#advance(line);
   }
 
@@ -227,6 +237,12 @@ export class OwnedUnit {
     this.#advance(line);
   }
 
+  /** More of a key may run at once than before. */
+  widened(key: string): void {
+    const line = this.#lines.get(key);
+    if (line) this.#advance(line);
+  }
+
   /** It is not running any more and nothing is known about its row: the unit must be loaded anew. */
   interrupted({ seq }: Delivery): void {
     this.endings++;
@@ -235,20 +251,17 @@ export class OwnedUnit {
 
   /** The result is written. `isReading`: a read that began before may still show the row; `faded` when it is over. */
   settled({ seq, key }: Delivery, isReading: boolean): void {
-    this.#settling.delete(seq);
     this.#marks.delete(seq);
     if (isReading) this.#fading.add(seq);
-    if (this.#onSettled.length === 0 || [...this.#settling.values()].includes(key)) return;
-    for (const waiting of this.#onSettled.filter((one) => one.key === key)) waiting.resolve();
-    this.#onSettled = this.#onSettled.filter((one) => one.key !== key);
+    this.#settling.remove(seq, key);
   }
 
-  /** Resolves when no result of this key is on its way to the database; nothing when none is. */
+  /**
+   * Resolves when no result of this key is on its way to the database; nothing when none is. Not waited for where several of a key run
+   * at once: the order of their effects is not promised, and the moment when none is being written might never come.
+   */
   whenSettled(key: string): Promise<void> | undefined {
-    for (const settling of this.#settling.values()) {
-      if (settling === key) return new Promise((resolve) => this.#onSettled.push({ key, resolve }));
-    }
-    return undefined;
+    return widthOf(this.#widths, key) > 1 ? undefined : this.#settling.whenNoneOf(key);
   }
 
   /** The read that was on its way is over. */
@@ -282,7 +295,7 @@ export class OwnedUnit {
   #isKnown(seq: number): boolean {
     return (
       this.#running.has(seq) ||
-      (this.#settling.size > 0 && this.#settling.has(seq)) ||
+      this.#settling.has(seq) ||
       (this.#fading.size > 0 && this.#fading.has(seq)) ||
       (this.#queuedDue.size > 0 && this.#queuedDue.has(seq))
     );
@@ -295,32 +308,41 @@ export class OwnedUnit {
   }
 
   #advance(line: KeyLine): void {
-    const delivery = line.take();
-    if (delivery) {
-      line.busy = 1;
+    const width = widthOf(this.#widths, line.key);
+    let delivery = line.take(width);
+    const isMoving = delivery !== undefined;
+    for (; delivery; delivery = line.take(width)) {
+      line.busy++;
       this.#run(delivery);
-    } else if (line.isEmpty) this.#lines.delete(line.key);
-    else if (line.tail.size > 0 && !line.isFetching && (line.isHeld ? this.#isParking(line) : line.busy === 0)) {
-      this.#fetchTail(line);
     }
+    if (isMoving && width === 1) return;
+    if (line.isEmpty) this.#lines.delete(line.key);
+    else if (line.tail.size > 0 && !line.isFetching) {
+      if (this.#isParking(line) || isShort(line, width, this.bufferedChars)) this.#fetchTail(line, width);
+    }
+    if (width === 0 && !line.isLight) this.#lighten(line);
   }
 
-  #fetchTail(line: KeyLine): void {
-    const seqs: number[] = [];
-    while (seqs.length < FETCH_AT_ONCE) {
-      const seq = line.tail.shift();
-      if (seq === undefined) break;
-      seqs.push(seq);
-    }
+  #fetchTail(line: KeyLine, width: number): void {
     line.isFetching = true;
-    this.#sink.wanted(this, line, seqs);
+    this.#sink.wanted(this, line, takeTail(line, width), width > 1);
   }
 
-  #hold(line: KeyLine, seq: number, isDead: boolean): void {
-    if (isDead) this.#deadHolders.add(seq);
+  #depth(line: KeyLine): number {
+    return depthOf(line, widthOf(this.#widths, line.key), this.bufferedChars);
+  }
+
+  /** So many of its line run before it that its payload would only take room. */
+  #isFarBack(line: KeyLine, seq: number): boolean {
+    if (widthOf(this.#widths, line.key) !== 1) return line.queue.size >= this.#depth(line);
+    return line.isHeld && line.firstHolder !== seq;
+  }
+
+  #hold(line: KeyLine, seq: number, state: HolderState): void {
+    if (state === 'dead') this.#deadHolders.add(seq);
     else this.#deadHolders.delete(seq);
     const wasWaiting = line.isWaiting;
-    line.hold(seq, isDead);
+    line.hold(seq, state);
     this.#waitingKeys += Number(line.isWaiting) - Number(wasWaiting);
   }
 
@@ -334,6 +356,7 @@ export class OwnedUnit {
 
   /** What cannot run for a while takes no room from what can: its payload is fetched when it is started. */
   #lighten(line: KeyLine): void {
+    line.isLight = true;
     line.queue.replace((delivery) => {
       this.#unbuffer(delivery);
       return withoutPayload(delivery);
@@ -352,8 +375,8 @@ export class OwnedUnit {
   }
 
   #park(line: KeyLine, delivery: Delivery): void {
-    this.#settling.set(delivery.seq, delivery.key);
-    this.#hold(line, delivery.seq, true);
+    this.#settling.add(delivery.seq, delivery.key);
+    this.#hold(line, delivery.seq, 'dead');
     this.#sink.parked(this, delivery);
   }
 

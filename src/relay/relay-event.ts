@@ -31,13 +31,13 @@ export type RelayEvent =
     }
   | {
       /**
-       * The run ended without a result, through no fault of its own: the relay stops, its handler does not know the type, or what the
-       * handler calls is down. No attempt is counted.
+       * The run ended without a result, through no fault of its own: the relay stops, its handler does not know the type, what the
+       * handler calls is down, or the handler put the message off (`ctx.postpone`). No attempt is counted.
        */
       readonly kind: 'run-interrupted';
       readonly handler: string;
       readonly delivery: Delivery;
-      readonly reason: 'stopped' | 'type-unknown' | 'breaker-open';
+      readonly reason: 'stopped' | 'type-unknown' | 'breaker-open' | 'postponed';
     }
   | {
       /** A result came too late or for another version: nothing of it was kept. This is a second effect that did not happen. */

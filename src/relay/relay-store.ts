@@ -240,6 +240,9 @@ export interface SettleTarget {
   readonly cycle: number;
 }
 
+/** A row that is wanted. */
+export type FetchTarget = Pick<SettleTarget, 'seq' | 'state' | 'version'>;
+
 /** A row that is about to be started, and how often that makes. A number and not a step: a lost answer counts nothing twice. */
 export type MarkTarget = SettleTarget & { readonly starts: number };
 
@@ -250,9 +253,11 @@ export type EndedTarget = SettleTarget & { readonly durationMs?: number };
 export type Settlement =
   | (SettleTarget & { readonly kind: 'done'; readonly attempts: number; readonly durationMs: number })
   | (EndedTarget & {
-      /** To be tried again after `delayMs`. Holds its key. */
+      /** To be tried again after `delayMs`. */
       readonly kind: 'retry';
       readonly delayMs: number;
+      /** It keeps its place in the line of its key meanwhile. */
+      readonly holds: boolean;
       readonly retry: RetryState;
       readonly attempts: number;
       readonly error: DeliveryError;
@@ -266,9 +271,10 @@ export type Settlement =
       readonly holds: boolean;
     })
   | (SettleTarget & {
-      /** Looked at again after `delayMs`; no attempt was made. Holds its key. */
+      /** Looked at again after `delayMs`; no attempt was made. */
       readonly kind: 'postpone';
       readonly delayMs: number;
+      readonly holds: boolean;
       readonly error: DeliveryError;
     });
 
@@ -339,8 +345,8 @@ export interface RelaySession<Tx> {
   changeBreaker(workerId: string, change: BreakerChange): Promise<BreakerAnswer | undefined>;
   load(units: readonly number[]): Promise<readonly UnitLoad[]>;
   read(request: ReadRequest): Promise<ReadAnswer>;
-  /** The rows in full and in the order of `seq`, large payloads too, where they are still open in that state and version. */
-  fetch(rows: readonly Pick<SettleTarget, 'seq' | 'state' | 'version'>[], unit: number): Promise<readonly Delivery[]>;
+  /** Rows in the order of `seq`, where still open in that state and version; with large payloads too, unless `isAhead` of their start. */
+  fetch(rows: readonly FetchTarget[], unit: number, isAhead?: boolean): Promise<readonly Delivery[]>;
   settle(workerId: string, settlements: readonly Settlement[]): Promise<SettleAnswer>;
   /** Writes how often each row was started, before it is started again. Gives the `seq`s that were marked. */
   mark(workerId: string, targets: readonly MarkTarget[]): Promise<ReadonlySet<number>>;

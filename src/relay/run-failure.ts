@@ -2,9 +2,11 @@ import type { Instant } from '../kernel/effects.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import { decide } from '../retry/decide.ts';
 import type { Failure } from '../retry/failure.ts';
+import type { Policy } from '../retry/policy.ts';
 import { initialState, resume } from '../retry/state.ts';
 import { toDeliveryError } from './delivery-error.ts';
 import { type HandlerDefinition, type OnDead, rulesOf, type RunRules } from './handler.ts';
+import { retryHolds } from './lines.ts';
 import type { LineChange } from './owned-unit.ts';
 import type { RelayEvent } from './relay-event.ts';
 import type { Delivery, DeliveryError, EndedTarget, Settlement } from './relay-store.ts';
@@ -32,7 +34,7 @@ export function planFailure<Tx>(handler: HandlerDefinition<Tx>, failed: FailedAt
   const rules = rulesOf(handler, delivery.type);
   const failure = judge(rules, handler.name, error);
   const before = delivery.retry ? resume(delivery.retry, startedAt).state : initialState(startedAt);
-  const policy = rules.policyOf?.(error) ?? rules.policy;
+  const policy = policyFor(rules, error);
   const decision = decide(policy, before, failure, now, random);
   const attempts = delivery.attempts + 1;
   const kept = toDeliveryError(error, failure);
@@ -48,9 +50,10 @@ export function planFailure<Tx>(handler: HandlerDefinition<Tx>, failed: FailedAt
   };
   if (decision.kind === 'wait') {
     const { delayMs, state: retry } = decision;
+    const holds = retryHolds(handler.lines, delivery.key);
     return {
-      settlement: { ...target, kind: 'retry', delayMs, retry, attempts, error: kept },
-      change: 'waits',
+      settlement: { ...target, kind: 'retry', delayMs, holds, retry, attempts, error: kept },
+      change: holds ? 'waits' : 'yields',
       event: { ...about, next: { kind: 'retry', delayMs } },
     };
   }
@@ -70,6 +73,15 @@ export function deadPlan<Tx>(
 ): Pick<FailurePlan, 'settlement' | 'change'> {
   const holds = onDeadOf(rulesOf(handler, delivery.type), delivery) !== 'pass';
   return { settlement: { ...target, kind: 'dead', attempts, error, holds }, change: holds ? 'blocks' : 'passes' };
+}
+
+// One that throws must not take the relay down.
+function policyFor({ policy, policyOf }: RunRules, error: unknown): Policy {
+  try {
+    return policyOf?.(error) ?? policy;
+  } catch {
+    return policy;
+  }
 }
 
 // Who cannot say keeps the order.

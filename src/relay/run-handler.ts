@@ -8,6 +8,9 @@ import { commitSafely, LocalFault } from './local-fault.ts';
 import { runWrapped, type RunWrapper } from './run-wrapper.ts';
 import type { Run, RunOutcome } from './run.ts';
 
+// A type its handler does not know is probably known to a newer process: look again soon, count no attempt.
+const UNKNOWN_TYPE_MS = 5_000;
+
 /** What it takes to run handlers. */
 export interface RunnerHost<Tx> {
   readonly session: RelaySession<Tx>;
@@ -183,7 +186,14 @@ function project<Tx>({ wrapRun }: RunnerHost<Tx>, call: Call<Tx>, tx: Tx): Promi
 export function failureOf<Tx>(run: Run<Tx>, error: unknown): RunOutcome {
   if (error instanceof LocalFault) return { kind: 'refused', reason: 'outcome-unknown' };
   if (isHoldfastError(error, 'DELIVERY_TAKEN')) return { kind: 'refused', reason: 'row-changed' };
-  if (isHoldfastError(error, 'HANDLER_TYPE_UNKNOWN')) return { kind: 'postponed', error };
+  if (isHoldfastError(error, 'HANDLER_TYPE_UNKNOWN'))
+    return { kind: 'postponed', error, delayMs: UNKNOWN_TYPE_MS, reason: 'type-unknown' };
+  if (isHoldfastError(error, 'POSTPONED') && error.details.id === run.id) {
+    const { delayMs, reason: message } = error.details;
+    // Without its stack: it is no failure, and there may be very many.
+    const kept = { name: 'Postponed', code: error.code, message };
+    return { kind: 'postponed', error: kept, delayMs, reason: 'postponed' };
+  }
   if (!run.aborted) return { kind: 'failed', error };
   const { reason } = run.aborted;
   return isHoldfastError(reason, 'ATTEMPT_TIMEOUT') ? { kind: 'failed', error: reason } : { kind: 'interrupted' };

@@ -1,13 +1,23 @@
+import { OptionCheck } from '../kernel/check-options.ts';
+import { HoldfastError } from '../kernel/error.ts';
 import type { HandlerContext } from './handler.ts';
 import type { OwnedUnit } from './owned-unit.ts';
 import type { CommitOutcome, CommitTarget, Delivery, SettleTarget } from './relay-store.ts';
+
+const MAX_POSTPONE_MS = 366 * 24 * 60 * 60_000;
 
 /** How a run ended. `interrupted`: it was not its fault and nothing is written; whoever owns the row runs it again. */
 export type RunOutcome =
   | { readonly kind: 'done' }
   | { readonly kind: 'committed' }
   | { readonly kind: 'failed'; readonly error: unknown }
-  | { readonly kind: 'postponed'; readonly error: unknown }
+  | {
+      /** No attempt is counted. */
+      readonly kind: 'postponed';
+      readonly error: unknown;
+      readonly delayMs: number;
+      readonly reason: 'type-unknown' | 'postponed';
+    }
   | { /** Its process died each of the last times it ran. */ readonly kind: 'killer' }
   | { readonly kind: 'refused'; readonly reason: 'row-changed' | 'outcome-unknown' }
   | { readonly kind: 'interrupted' };
@@ -80,6 +90,16 @@ export class Run<Tx> implements HandlerContext<Tx> {
       // Whether or not the handler waits for it: the end of the run does, and judges its failure.
       if (isItsCommit) committed.catch(() => undefined);
       return committed;
+    };
+  }
+
+  // Most never ask for it, so it is no field of each run.
+  get postpone(): HandlerContext<Tx>['postpone'] {
+    return (delayMs, reason) => {
+      const check = new OptionCheck('ctx.postpone()');
+      check.number('delayMs', delayMs, { min: 0, max: MAX_POSTPONE_MS, write: 'write milliseconds, up to a year' });
+      check.done();
+      throw new HoldfastError('POSTPONED', { id: this.id, delayMs, reason });
     };
   }
 

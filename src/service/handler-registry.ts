@@ -8,6 +8,7 @@ import {
   type Projection,
   type RunRules,
 } from '../relay/handler.ts';
+import type { Lines } from '../relay/lines.ts';
 import { createClassifier } from '../retry/classifier.ts';
 import { checkPolicy } from '../retry/check-policy.ts';
 import { eventHandler, HANDLER_DEFAULTS } from '../retry/policies.ts';
@@ -28,9 +29,11 @@ interface Registration<Tx> {
 const NAME = /^[a-z0-9][a-z0-9._-]{0,99}$/i;
 const FIELDS: readonly (keyof HandlerOptions)[] = [
   'policy',
+  'policyOf',
   'classify',
   'terminalErrors',
   'concurrency',
+  'lines',
   'timeoutMs',
   'onDead',
   'repeatable',
@@ -90,17 +93,18 @@ function handlerRules<Tx>({ name, run, options }: Registration<Tx>): Omit<Handle
     name,
     ...runRules(options),
     concurrency: options.concurrency ?? (run.kind === 'project' ? PROJECT_CONCURRENCY : HANDLE_CONCURRENCY),
+    lines: options.lines,
     repeatable: options.repeatable ?? false,
     breaker: run.kind === 'handle' && options.breaker !== false ? breakerSettings(name, options.breaker) : undefined,
   };
 }
 
 function runRules(options: HandlerOptions): RunRules {
-  const { classify, terminalErrors, onDead = 'block' } = options;
+  const { classify, terminalErrors, policyOf, onDead = 'block' } = options;
   const policy = toPolicy(options.policy ?? eventHandler, HANDLER_DEFAULTS);
   const limit = Number.isFinite(policy.timeoutMs) ? policy.timeoutMs : TIMEOUT_MS;
   const classifier = createClassifier({ unknown: 'retry', before: classify, terminalErrors });
-  return { policy, classifier, timeoutMs: options.timeoutMs ?? limit, onDead };
+  return { policy, policyOf, classifier, timeoutMs: options.timeoutMs ?? limit, onDead };
 }
 
 /** The handler's rules of types, with these for the types of these events. */
@@ -136,7 +140,9 @@ function checkRegistration<Tx>(
     check.refuseName('name', name, 'choose another name: one name is for on(), or for project() and projectAll()');
   if (check.object('options', options, 'pass an object, or leave it out')) {
     checkOptions(check, options, known);
-    const { breaker } = options;
+    const { breaker, lines } = options;
+    if (lines !== undefined && run.kind === 'project')
+      check.refuse('lines', lines, 'leave it out: it has its messages many at once, one key in its order');
     if (breaker !== undefined && run.kind === 'project')
       check.refuse('breaker', breaker, 'leave it out: what it calls is the database of the relay itself');
     else if (breaker !== undefined)
@@ -152,14 +158,17 @@ function checkRegistration<Tx>(
 
 function checkOptions<Tx>(check: OptionCheck, options: HandlerOptions, known: HandlerDefinition<Tx> | undefined): void {
   check.known(options, FIELDS);
-  const { policy, concurrency, timeoutMs, onDead, repeatable } = options;
-  for (const field of known ? (['concurrency', 'repeatable', 'breaker'] as const) : []) {
+  const { policy, policyOf, concurrency, lines, timeoutMs, onDead, repeatable } = options;
+  for (const field of known ? (['concurrency', 'lines', 'repeatable', 'breaker'] as const) : []) {
     if (options[field] !== undefined)
       check.refuse(field, options[field], 'give it with the first event of the name: it is for all of them');
   }
   if (known && Object.keys(options).length > 0 && (known.onDead === 'park') !== (onDead === 'park'))
     check.refuse('onDead', onDead, "write 'park' for all events of a name, or for none");
   if (policy !== undefined) checkPolicy(check, 'policy', policy);
+  if (policyOf !== undefined && typeof policyOf !== 'function')
+    check.refuse('policyOf', policyOf, 'pass a function of the error that gives a policy, or nothing');
+  if (lines !== undefined) checkLines(check, lines);
   if (concurrency !== undefined) {
     check.number('concurrency', concurrency, {
       min: 1,
@@ -174,4 +183,11 @@ function checkOptions<Tx>(check: OptionCheck, options: HandlerOptions, known: Ha
   if (onDead !== undefined && typeof onDead !== 'function') check.word('onDead', onDead, ON_DEAD);
   if (repeatable !== undefined && typeof repeatable !== 'boolean')
     check.refuse('repeatable', repeatable, 'write true or false');
+}
+
+function checkLines(check: OptionCheck, lines: Lines): void {
+  if (!check.object('lines', lines, 'pass { width, retryHolds, onChange }')) return;
+  for (const field of ['width', 'retryHolds', 'onChange'] as const) {
+    if (typeof lines[field] !== 'function') check.refuse(`lines.${field}`, lines[field], 'pass a function');
+  }
 }

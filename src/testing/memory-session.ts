@@ -6,6 +6,7 @@ import {
   type CommitTarget,
   type DeadLetter,
   type Delivery,
+  type FetchTarget,
   type HouseReport,
   type KeepOptions,
   type Lane,
@@ -163,11 +164,12 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
     return this.#call('read', () => readTables(this.#tables, request));
   }
 
-  fetch(rows: readonly Pick<SettleTarget, 'seq' | 'state' | 'version'>[], unit: number): Promise<readonly Delivery[]> {
+  fetch(rows: readonly FetchTarget[], unit: number, isAhead?: boolean): Promise<readonly Delivery[]> {
+    const most = isAhead ? this.#tables.settings.inlineChars : Infinity;
     return this.#call('fetch', () =>
       rows.flatMap((wanted) => {
         const row = this.#tables.lines.find(unit, wanted.seq);
-        return row?.state === wanted.state && row.version === wanted.version ? [deliveryOf(row, Infinity)] : [];
+        return row?.state === wanted.state && row.version === wanted.version ? [deliveryOf(row, most)] : [];
       }),
     );
   }

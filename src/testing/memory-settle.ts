@@ -14,7 +14,7 @@ export function applySettlement(tables: MemoryTables, row: MemoryRow, settlement
   if (settlement.kind === 'postpone') {
     row.state = 'waiting';
     row.dueAtMs = nowMs + settlement.delayMs;
-    row.holds = row.message.key !== undefined;
+    row.holds = settlement.holds && row.message.key !== undefined;
     return;
   }
   row.attempts = settlement.attempts;
@@ -24,7 +24,7 @@ export function applySettlement(tables: MemoryTables, row: MemoryRow, settlement
     row.state = 'waiting';
     row.dueAtMs = nowMs + settlement.delayMs;
     row.retry = settlement.retry;
-    row.holds = row.message.key !== undefined;
+    row.holds = settlement.holds && row.message.key !== undefined;
   } else {
     row.state = 'failed';
     row.failedAtMs = nowMs;

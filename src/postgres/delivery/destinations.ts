@@ -14,6 +14,7 @@ const STATES = { closed: 0, probing: 1, open: 2 } as const;
 const IS_LOST = `d.state = 1 and d.probe_at <= clock_timestamp()`;
 const STATE = `case when ${IS_LOST} then 'open' else (array['closed', 'probing', 'open'])[d.state + 1] end`;
 const SIGHT = `json_build_object('destination', d.destination, 'state', ${STATE}, 'isHeld', d.is_held, 'epoch', d.epoch,
+    'probes', greatest(0, d.failures - 1),
     'probeInMs', case when d.state = 2 and not d.is_held or ${IS_LOST}
       then ceil(greatest(0, extract(epoch from d.probe_at - clock_timestamp()) * 1000)) end)::text as row`;
 
@@ -86,7 +87,10 @@ export function destinationBreakers(
       const params = [destination, epoch, STATES[to], waitMs, error?.replaceAll('\u0000', '').toWellFormed() ?? null];
       const [changed] = await see(destinationChange, params);
       const sight = changed ?? (await see(destinationSee, [destination]))[0];
-      return sight ?? { destination, state: 'closed', isHeld: false, epoch: 0 };
+      return {
+        ...(sight ?? { destination, state: 'closed', isHeld: false, epoch: 0, probes: 0 }),
+        isChanged: changed !== undefined,
+      };
     },
   };
 }

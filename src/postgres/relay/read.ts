@@ -1,10 +1,10 @@
 import type {
   Delivery,
+  FetchTarget,
   Holder,
   ReadAnswer,
   ReadRequest,
   RelaySession,
-  SettleTarget,
   Snapshot,
   UnitLoad,
 } from '../../relay/relay-store.ts';
@@ -30,7 +30,7 @@ const LAST_SEQ = 7;
 
 /** The reading half of a session, over one connection: one reader for each process, never two reads at once. */
 export function readActs(link: Link, schema: string): Pick<RelaySession<never>, 'load' | 'read' | 'fetch'> {
-  const { load, read, fetch } = readStatements(schema);
+  const { load, read, fetch, ahead } = readStatements(schema);
   return {
     load: async (units) => decodeLoads(await link.query(load, [numberList(units)])),
     read: async (request) => {
@@ -46,27 +46,32 @@ export function readActs(link: Link, schema: string): Pick<RelaySession<never>, 
       ]);
       return decodeRead(rows, request);
     },
-    fetch: async (wanted, unit) => {
-      const rows = await link.query(fetch, [unit, JSON.stringify(wanted.map(keyOf))]);
+    fetch: async (wanted, unit, isAhead) => {
+      const rows = await link.query(isAhead ? ahead : fetch, [unit, JSON.stringify(wanted.map(keyOf))]);
       const found = rows.map((row) => decodeDelivery(row, 1, Number(row[0]) === 0 ? 'ready' : 'waiting'));
       return found.sort((a, b) => a.seq - b.seq);
     },
   };
 }
 
-function keyOf({ seq, state, version }: Pick<SettleTarget, 'seq' | 'state' | 'version'>): object {
+function keyOf({ seq, state, version }: FetchTarget): object {
   return { seq, state: state === 'ready' ? 0 : 1, version };
 }
 
 /** The statements of reading, for one schema. The plans of all are tested on a large table. */
-export function readStatements(schema: string): Readonly<Record<'load' | 'read' | 'fetch', string>> {
+export function readStatements(schema: string): Readonly<Record<'load' | 'read' | 'fetch' | 'ahead', string>> {
   return {
     load: `select * from ${schema}.delivery_load($1::text)`,
     read: `select * from ${schema}.delivery_read($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text)`,
-    fetch: `select d.* from json_to_recordset($2::text::json) as x (seq bigint, state smallint, version int)
-      cross join lateral (select d.state, ${deliveryColumns('always')} from ${schema}.delivery d
-        where d.unit = $1::text::int and d.state = x.state and d.seq = x.seq and d.version = x.version limit 1) d`,
+    fetch: fetchStatement(schema, 'always'),
+    ahead: fetchStatement(schema, 'small'),
   };
+}
+
+function fetchStatement(schema: string, payload: 'always' | 'small'): string {
+  return `select d.* from json_to_recordset($2::text::json) as x (seq bigint, state smallint, version int)
+      cross join lateral (select d.state, ${deliveryColumns(payload)} from ${schema}.delivery d
+        where d.unit = $1::text::int and d.state = x.state and d.seq = x.seq and d.version = x.version limit 1) d`;
 }
 
 /**

@@ -72,6 +72,7 @@ export const OWN_CODES: Readonly<Record<ErrorCode, Rule>> = {
   PAYLOAD_TOO_LARGE: { kind: 'invalid', verdict: 'fail' },
   PAYLOAD_UNREADABLE: { kind: 'invalid', verdict: 'fail' },
   POOL_MISSING: { kind: 'invalid', verdict: 'fail' },
+  POSTPONED: { kind: 'overload', verdict: 'retry' },
   PRIVILEGE_MISSING: { kind: 'invalid', verdict: 'fail' },
   PROCESS_KILLED: { kind: 'terminal', verdict: 'fail' },
   REDIS_NOT_CONNECTED: { kind: 'network', verdict: 'retry' },

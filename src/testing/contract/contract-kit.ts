@@ -202,7 +202,7 @@ export class Member<Tx> {
     const attempts = delivery.attempts + 1;
     const startedAt = { wallMs: 1, monoMs: 1 };
     const retry = { v: 1, attempts, waitedMs: delayMs, lastDelayMs: delayMs, startedAt } as const;
-    return { ...this.target(delivery), kind: 'retry', delayMs, attempts, error: FAILURE, retry };
+    return { ...this.target(delivery), kind: 'retry', delayMs, holds: true, attempts, error: FAILURE, retry };
   }
 
   dead(delivery: Delivery, holds: boolean): Settlement {

@@ -143,6 +143,7 @@ function waitCases(): readonly ContractCase[] {
       const { settled } = await worker.settle({
         ...worker.target(delivery),
         kind: 'postpone',
+        holds: true,
         delayMs: 0,
         error: FAILURE,
       });

@@ -1,0 +1,227 @@
+import type { Effects } from '../kernel/effects.ts';
+import type { HandlerContext } from '../relay/handler.ts';
+import type { Failure } from '../retry/failure.ts';
+import { policy } from '../retry/policy.ts';
+import { constant } from '../retry/schedule.ts';
+import { newId } from '../system/new-id.ts';
+import type { AddressGuard } from './address-guard.ts';
+import { nextAttempt, type NextAttempt } from './attempt-policy.ts';
+import { callbacksOf } from './callback-request.ts';
+import type { AttemptReport } from './delivery-log.ts';
+import { DeliveryFailed } from './delivery-failed.ts';
+import type { DeliveryLines } from './delivery-lines.ts';
+import { type DeliveryRequest, destinationOf, lineOf } from './delivery-request.ts';
+import type { GateEnd } from './destination-gate.ts';
+import type { DestinationGates } from './destination-gates.ts';
+import { type CallOutcome, exchange, type ExchangeHost } from './exchange.ts';
+import { outgoingHeaders } from './outgoing-headers.ts';
+import type { ReportBatcher } from './report-batcher.ts';
+import { isFinalAnswer, readWait } from './response-hints.ts';
+import type { SenderStore } from './sender-store.ts';
+import { signQstash } from './sign-qstash.ts';
+import { signStandard } from './sign-standard.ts';
+
+/** What deliveries are made with. */
+export interface DeliverHost extends ExchangeHost {
+  readonly effects: Effects;
+  readonly store: Pick<
+    SenderStore,
+    'takeRate' | 'flow' | 'signingKeys' | 'endpointSecrets' | 'noteEndpoint' | 'changeDestination'
+  >;
+  readonly guard: AddressGuard;
+  readonly gates: DestinationGates;
+  readonly lines: DeliveryLines;
+  readonly reports: ReportBatcher;
+  /** How long an attempt may take where its message does not say, and at most. */
+  readonly timeoutMs: number;
+  readonly maxTimeoutMs: number;
+  readonly storeFailed: (error: unknown) => void;
+}
+
+type Context = Pick<HandlerContext<unknown>, 'id' | 'attempt' | 'replays' | 'createdAt' | 'signal' | 'postpone'>;
+
+// The log could not be written, so the engine is not told either: it is delivered once more, under the same number.
+const UNWRITTEN_MS = 5_000;
+
+/** The handler: makes one attempt, tells how it ended, and throws `DeliveryFailed` where it did not succeed. */
+export async function deliver(host: DeliverHost, request: DeliveryRequest, ctx: Context): Promise<void> {
+  const end = host.lines.begin();
+  try {
+    const timeoutMs = Math.min(host.maxTimeoutMs, request.timeoutMs ?? host.timeoutMs);
+    const pass = await host.gates.enter(destinationOf(request.url), ctx.id, timeoutMs);
+    if (pass.kind === 'wait') return ctx.postpone(pass.delayMs, 'the breaker of its destination is open');
+    let said: GateEnd = { kind: 'undecided' };
+    try {
+      await keepRate(host, request, ctx);
+      const startedAt = new Date(host.effects.now().wallMs);
+      const outcome = await attempt(host, request, ctx, timeoutMs);
+      said = gateEnd(outcome, host.effects.now().wallMs);
+      await conclude(host, request, ctx, startedAt, outcome);
+    } finally {
+      pass.leave(said);
+    }
+  } finally {
+    end();
+  }
+}
+
+/** Waits for its turn where its flow-control key allows so many a period; the whole line waits with it. */
+async function keepRate({ store, lines }: DeliverHost, request: DeliveryRequest, ctx: Context): Promise<void> {
+  const { flowKey } = request;
+  if (flowKey === undefined || store.flow(flowKey)?.rate === undefined) return;
+  const { waitMs } = await store.takeRate(flowKey);
+  if (waitMs === undefined) return;
+  lines.rest(lineOf(request), waitMs);
+  ctx.postpone(waitMs, 'the rate of its flow-control key is used up');
+}
+
+async function attempt(
+  host: DeliverHost,
+  request: DeliveryRequest,
+  ctx: Context,
+  timeoutMs: number,
+): Promise<CallOutcome> {
+  const checked = host.guard.checkUrl(request.url);
+  if (checked.kind === 'refused' || !checked.url)
+    return { kind: 'failed', why: 'final', error: checked.kind === 'refused' ? checked.why : 'it is no address' };
+  const body = Buffer.from(
+    request.bodyBase64 ?? request.body ?? '',
+    request.bodyBase64 === undefined ? 'utf8' : 'base64',
+  );
+  const signature = await signatureOf(host, request, ctx.id, body);
+  if (!signature) return { kind: 'failed', why: 'final', error: 'the endpoint is disabled, or was deleted' };
+  const facts = { messageId: ctx.id, attempt: ctx.attempt, bodyLength: body.length, signature };
+  const headers = outgoingHeaders(request, facts);
+  const { method } = request;
+  return exchange(host, { url: checked.url, method, headers, body, timeoutMs, signal: ctx.signal });
+}
+
+async function signatureOf(
+  { store, effects }: DeliverHost,
+  { signedBy, endpointId = '', url }: DeliveryRequest,
+  messageId: string,
+  body: Uint8Array,
+): Promise<Readonly<Record<string, string>> | undefined> {
+  const nowMs = effects.now().wallMs;
+  if (signedBy === 'server') {
+    const { current } = await store.signingKeys();
+    return { 'Upstash-Signature': signQstash({ key: current, url, body, nowMs, tokenId: `jwt_${newId()}` }) };
+  }
+  const secrets = await store.endpointSecrets(endpointId);
+  return secrets && signStandard({ secrets, messageId, nowMs, body });
+}
+
+// Away, or asking to be left alone. 500 is what an application answers that fails by itself.
+const DOWN_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+function gateEnd(outcome: CallOutcome, nowMs: number): GateEnd {
+  if (outcome.kind === 'failed') {
+    const isDown = outcome.why === 'network' || outcome.why === 'timeout';
+    return isDown ? { kind: 'down', error: outcome.error } : { kind: 'undecided' };
+  }
+  const { status, headers } = outcome;
+  if (!DOWN_STATUSES.has(status)) return { kind: 'well' };
+  return { kind: 'down', error: `it answered ${status}`, askedMs: readWait(headers, nowMs) };
+}
+
+/** Writes how it ended before the engine is told. */
+async function conclude(
+  host: DeliverHost,
+  request: DeliveryRequest,
+  ctx: Context,
+  startedAt: Date,
+  outcome: CallOutcome,
+): Promise<void> {
+  const endedMs = host.effects.now().wallMs;
+  const isWell = outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300;
+  const next = isWell ? undefined : whatNext(request, ctx, outcome, endedMs, host.effects.random());
+  const told: AttemptReport = {
+    messageId: ctx.id,
+    request,
+    attempt: ctx.attempt,
+    cycle: ctx.replays,
+    startedAt,
+    endedAt: new Date(endedMs),
+    state: next === undefined ? 'DELIVERED' : next.kind === 'wait' ? 'ERROR' : 'FAILED',
+    ...(next?.kind === 'wait' && { nextAt: new Date(endedMs + next.delayMs) }),
+    ...(next !== undefined && { error: problemOf(outcome) }),
+    ...(outcome.kind === 'answered' && {
+      responseStatus: outcome.status,
+      responseHeaders: outcome.headers,
+      responseBody: outcome.body,
+    }),
+  };
+  await write(host, told, ctx);
+  if (request.endpointId !== undefined) await note(host, request.endpointId, outcome, isWell);
+  if (next !== undefined) throw failureFor(request, outcome, next);
+}
+
+function whatNext(
+  request: DeliveryRequest,
+  { attempt: number }: Context,
+  outcome: CallOutcome,
+  nowMs: number,
+  random: number,
+): NextAttempt {
+  if (outcome.kind === 'failed') {
+    const isFinal = outcome.why === 'final' || outcome.why === 'invalid';
+    return nextAttempt(request, { attempt: number, isFinal, random });
+  }
+  const { status, headers } = outcome;
+  // An endpoint that is gone is not called any more: Standard Webhooks.
+  const isFinal = isFinalAnswer(status, headers) || (request.signedBy === 'endpoint' && status === 410);
+  return nextAttempt(request, { attempt: number, askedMs: readWait(headers, nowMs), isFinal, random });
+}
+
+async function write({ reports }: DeliverHost, told: AttemptReport, ctx: Context): Promise<void> {
+  const callbacks = callbacksOf({ ...told, createdAt: ctx.createdAt });
+  try {
+    await reports.add({ ...told, callbacks });
+  } catch {
+    ctx.postpone(UNWRITTEN_MS, 'how it ended could not be written');
+  }
+}
+
+async function note(
+  { store, storeFailed }: DeliverHost,
+  endpointId: string,
+  outcome: CallOutcome,
+  isWell: boolean,
+): Promise<void> {
+  const isGone = outcome.kind === 'answered' && outcome.status === 410;
+  try {
+    await store.noteEndpoint(endpointId, isWell ? 'well' : isGone ? 'gone' : 'failed');
+  } catch (error) {
+    // Told again by the next delivery.
+    storeFailed(error);
+  }
+}
+
+function problemOf(outcome: CallOutcome): string {
+  if (outcome.kind === 'failed') return outcome.error;
+  const { status, headers } = outcome;
+  const location = status >= 300 && status < 400 ? headers['Location']?.[0] : undefined;
+  if (location !== undefined) return `the destination answered ${status} and redirects, which is not followed`;
+  return `the destination answered ${status}`;
+}
+
+/** The engine decides by the same facts: so many attempts, this wait. */
+function failureFor(request: DeliveryRequest, outcome: CallOutcome, next: NextAttempt): DeliveryFailed {
+  const { retries } = request;
+  const failure: Failure = { verdict: next.kind === 'wait' ? 'retry' : 'fail', ...factsOf(outcome) };
+  const delayMs = next.kind === 'wait' ? next.delayMs : 0;
+  const rules = policy({ maxAttempts: retries + 1, schedule: constant(delayMs), timeoutMs: Infinity });
+  return new DeliveryFailed(problemOf(outcome), failure, rules);
+}
+
+function factsOf(outcome: CallOutcome): Pick<Failure, 'kind' | 'status' | 'code'> {
+  if (outcome.kind === 'answered') {
+    const { status } = outcome;
+    return { kind: status === 429 ? 'rate-limit' : 'http', status, code: `HTTP_${status}` };
+  }
+  const { why } = outcome;
+  if (why === 'timeout') return { kind: 'timeout', code: 'DELIVERY_TIMEOUT' };
+  return why === 'network'
+    ? { kind: 'network', code: 'DELIVERY_UNANSWERED' }
+    : { kind: 'invalid', code: 'DELIVERY_REFUSED' };
+}

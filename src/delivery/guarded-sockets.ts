@@ -1,0 +1,216 @@
+import { lookup as lookupName, type LookupAddress } from 'node:dns';
+import { Agent as HttpAgent, type AgentOptions, type ClientRequestArgs } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { connect, isIP, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
+import type { AddressGuard } from './address-guard.ts';
+
+/** Asks for all addresses of a name. */
+export type Resolve = (
+  host: string,
+  answer: (error: Error | null, addresses: readonly LookupAddress[]) => void,
+) => void;
+
+/** The destination is an address that may not be called. */
+export class AddressRefused extends Error {
+  override readonly name = 'AddressRefused';
+  readonly code = 'ADDRESS_REFUSED';
+}
+
+/** The way to destinations: sockets that are connected, and kept, only to addresses that may be called. */
+export interface GuardedSockets {
+  /** `isFresh`: with a socket of its own. */
+  agentFor(protocol: string, isFresh: boolean): HttpAgent;
+  close(): void;
+}
+
+// How long a socket that nobody uses is kept, and how many for one destination.
+const IDLE_MS = 15_000;
+const MOST_IDLE = 32;
+
+type Connected = (error: Error | null, socket: Duplex) => void;
+/** What Node adds to the options of a request before it asks for a socket. */
+type SocketOptions = ClientRequestArgs & { readonly _agentKey?: string; readonly servername?: string };
+
+/** Sockets by these rules. `ca`: whom to trust besides the authorities everybody trusts. */
+export function guardedSockets(
+  guard: AddressGuard,
+  { resolve = systemResolve, ca }: { readonly resolve?: Resolve | undefined; readonly ca?: string | undefined } = {},
+): GuardedSockets {
+  const way = new GuardedWay(guard, resolve, ca);
+  const kept = { keepAlive: true, timeout: IDLE_MS, maxFreeSockets: MOST_IDLE, scheduling: 'lifo' } as const;
+  const agents = {
+    http: [new GuardedHttpAgent(way, kept), new GuardedHttpAgent(way, { keepAlive: false })],
+    https: [new GuardedHttpsAgent(way, kept), new GuardedHttpsAgent(way, { keepAlive: false })],
+  } as const;
+  return {
+    agentFor: (protocol, isFresh) => agents[protocol === 'https:' ? 'https' : 'http'][isFresh ? 1 : 0],
+    close: () => {
+      for (const agent of [...agents.http, ...agents.https]) agent.destroy();
+    },
+  };
+}
+
+const systemResolve: Resolve = (host, answer) =>
+  lookupName(host, { all: true, verbatim: true }, (error, addresses) => answer(error, addresses));
+
+class GuardedHttpAgent extends HttpAgent {
+  readonly #way: GuardedWay;
+
+  constructor(way: GuardedWay, options: AgentOptions) {
+    super(options);
+    this.#way = way;
+  }
+
+  override createConnection(options: SocketOptions, connected: Connected): undefined {
+    this.#way.open(options, false, forgetting(this, options, connected));
+  }
+}
+
+class GuardedHttpsAgent extends HttpsAgent {
+  readonly #way: GuardedWay;
+
+  constructor(way: GuardedWay, options: AgentOptions) {
+    super(options);
+    this.#way = way;
+  }
+
+  override createConnection(options: SocketOptions, connected: Connected): undefined {
+    this.#way.open(options, true, forgetting(this, options, connected));
+  }
+}
+
+/** Node keeps an empty list for each destination that could not be reached: for ever, and there may be any number of them. */
+function forgetting(agent: HttpAgent, { _agentKey = '' }: SocketOptions, connected: Connected): Connected {
+  return (error, socket) => {
+    connected(error, socket);
+    const sockets = agent.sockets as Record<string, Socket[] | undefined>;
+    if (error && sockets[_agentKey]?.length === 0) delete sockets[_agentKey];
+  };
+}
+
+/** Opens sockets. Nothing is written to one before the address that it is really connected to was looked at. */
+class GuardedWay {
+  readonly #guard: AddressGuard;
+  readonly #resolve: Resolve;
+  readonly #ca: string | undefined;
+  /** Names that are being asked for: a slow name server holds up one question for a name, not one for each delivery. */
+  readonly #asked = new Map<string, ((error: Error | null, addresses: readonly LookupAddress[]) => void)[]>();
+
+  constructor(guard: AddressGuard, resolve: Resolve, ca: string | undefined) {
+    this.#guard = guard;
+    this.#resolve = resolve;
+    this.#ca = ca;
+  }
+
+  /** Calls back with a socket that is connected and encrypted, ready to be written to; the signal of the request ends the attempt. */
+  open(options: SocketOptions, isSecure: boolean, connected: Connected): void {
+    const { host, signal } = options;
+    const name = String(host ?? '');
+    const opening = new Opening(signal, connected);
+    this.#allowed(name, (error, addresses) => {
+      if (opening.isOver) return;
+      if (error) return opening.fail(error);
+      const socket = connect({
+        host: name,
+        port: Number(options.port),
+        noDelay: true,
+        keepAlive: true,
+        // Not asked a second time: what was looked at is what is connected to.
+        lookup: (_host, how, answer) => {
+          if (how.all === true) answer(null, [...addresses]);
+          else answer(null, addresses[0]?.address ?? '', addresses[0]?.family);
+        },
+      });
+      opening.watch(socket);
+      socket.once('connect', () => {
+        const verdict = this.#guard.checkAddress(socket.remoteAddress ?? '');
+        if (verdict.kind === 'refused') return opening.fail(new AddressRefused(verdict.why));
+        if (!isSecure) return opening.done(socket);
+        this.#secure(opening, socket, options);
+      });
+    });
+  }
+
+  #secure(opening: Opening, socket: Socket, { host, servername }: SocketOptions): void {
+    const name = servername ?? String(host ?? '');
+    const secure = connectTls({
+      socket,
+      servername: isIP(name) === 0 ? name : '',
+      host: name,
+      ALPNProtocols: ['http/1.1'],
+      ...(this.#ca !== undefined && { ca: this.#ca }),
+    });
+    opening.watch(secure);
+    secure.once('secureConnect', () => opening.done(secure));
+  }
+
+  /** The addresses of a host that may be called. */
+  #allowed(host: string, answer: (error: Error | null, addresses: readonly LookupAddress[]) => void): void {
+    const judge = (error: Error | null, found: readonly LookupAddress[]): void => {
+      if (error) return answer(error, []);
+      const allowed = found.filter(({ address }) => this.#guard.checkAddress(address).kind === 'allowed');
+      const [first] = found;
+      if (allowed.length > 0) return answer(null, allowed);
+      const verdict = this.#guard.checkAddress(first?.address ?? '');
+      answer(new AddressRefused(verdict.kind === 'refused' ? verdict.why : 'it has no address'), []);
+    };
+    const family = isIP(host);
+    if (family !== 0) return judge(null, [{ address: host, family }]);
+    const waiting = this.#asked.get(host);
+    if (waiting) return void waiting.push(judge);
+    const all = [judge];
+    this.#asked.set(host, all);
+    this.#resolve(host, (error, found) => {
+      this.#asked.delete(host);
+      for (const one of all) one(error, found);
+    });
+  }
+}
+
+/** One socket on its way: it is handed out once, or destroyed. */
+class Opening {
+  readonly #signal: AbortSignal | undefined;
+  readonly #connected: Connected;
+  #socket: Socket | undefined;
+  isOver = false;
+
+  constructor(signal: AbortSignal | undefined, connected: Connected) {
+    this.#signal = signal;
+    this.#connected = connected;
+    signal?.addEventListener('abort', this.#aborted);
+  }
+
+  watch(socket: Socket): void {
+    this.#socket?.off('error', this.#failed);
+    this.#socket = socket;
+    socket.once('error', this.#failed);
+  }
+
+  done(socket: Socket): void {
+    if (!this.#end()) return;
+    socket.off('error', this.#failed);
+    this.#connected(null, socket);
+  }
+
+  fail(error: Error): void {
+    if (!this.#end()) return;
+    const socket = this.#socket;
+    // A socket that is destroyed may still tell of an error; nobody else listens.
+    socket?.on('error', () => undefined);
+    socket?.destroy();
+    this.#connected(error, socket as unknown as Duplex);
+  }
+
+  readonly #failed = (error: Error): void => this.fail(error);
+
+  readonly #aborted = (): void => this.fail(this.#signal?.reason as Error);
+
+  #end(): boolean {
+    if (this.isOver) return false;
+    this.isOver = true;
+    this.#signal?.removeEventListener('abort', this.#aborted);
+    return true;
+  }
+}
