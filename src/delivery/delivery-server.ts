@@ -119,6 +119,7 @@ async function startRelayOf<Tx, SendTx>(
     timeoutMs: host.maxTimeoutMs + AROUND_MS,
     onDead: 'pass',
     breaker: false,
+    blameless: true,
     classify: (error) => (error instanceof DeliveryFailed ? error.failure : undefined),
     policyOf: (error) => (error instanceof DeliveryFailed ? error.policy : undefined),
   });

@@ -48,7 +48,9 @@ function at(time: string): Date {
 }
 
 describe('schedules', () => {
-  test('A schedule is published at its time once, however often and by however many it is looked [X.8]', async ({ postgres }) => {
+  test('A schedule is published at its time once, however often and by however many it is looked [X.8]', async ({
+    postgres,
+  }) => {
     const { delivery, clock, published } = await setUp(postgres, '2026-05-01T08:30:00Z');
     expect(await delivery.schedules.put(hourly())).toEqual({ kind: 'scheduled', scheduleId: 'report' });
     expect(await delivery.schedules.fire(at('2026-05-01T08:59:59.999Z'))).toEqual({

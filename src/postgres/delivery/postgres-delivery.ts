@@ -9,6 +9,7 @@ import { named } from '../check-version.ts';
 import { ANSWER_TIMEOUT_RULE } from '../driver/time-limit.ts';
 import { DEFAULT_SCHEMA, quotedSchema } from '../schema-name.ts';
 import { type SqlConnection, sqlRunner, type SqlRunner } from '../sql-runner.ts';
+import { deadDeliveries } from './dead.ts';
 import { destinationBreakers, destinations } from './destinations.ts';
 import { endpointSights } from './endpoint-sights.ts';
 import { webhookEndpoints } from './endpoints.ts';
@@ -16,6 +17,8 @@ import { flowControls } from './flow-controls.ts';
 import { forgetLog } from './forget-log.ts';
 import { LineCopy } from './line-copy.ts';
 import { DEFAULT_EVENT_DEDUP_MS } from './postgres-webhooks.ts';
+import { deliveryLog } from './log.ts';
+import { deliveryMessages } from './messages.ts';
 import { publishing } from './publish.ts';
 import { queues } from './queues.ts';
 import { runsRegularly } from './regularly.ts';
@@ -65,7 +68,7 @@ const MOST_BODY_BYTES = 16 * 1_048_576;
 const FORGET_EVERY_MS = 60_000;
 
 /** Everything the delivery server knows and does on PostgreSQL, and what its sender needs. */
-export type PostgresDelivery = Omit<Deliveries, 'messages' | 'dead' | 'log'> & {
+export type PostgresDelivery = Deliveries & {
   readonly sender: SenderStore;
 };
 
@@ -78,6 +81,9 @@ export function postgresDelivery(options: PostgresDeliveryOptions): PostgresDeli
   const sights = endpointSights(sql, schema, { secret, effects, failingMs: rules.endpointFailingMs });
   return {
     publishing: publishing(sql, schema, rules),
+    messages: deliveryMessages(sql, schema),
+    dead: deadDeliveries(sql, schema),
+    log: deliveryLog(sql, schema),
     queues: queues(sql, schema, onChanged),
     urlGroups: urlGroups(sql, schema),
     flowControls: flowControls(sql, schema, onChanged),
