@@ -74,27 +74,31 @@ describe('a registered endpoint', () => {
     const { url, arrived } = await sink();
     const { publish, sender } = await deliveries();
     const older = `whsec_${randomBytes(32).toString('base64')}`;
-    sender.secrets.set('e1', [secret, older]);
-    const id = await publish({ url, signedBy: 'endpoint', endpointId: 'e1', body: '{"a":1}' });
+    const secrets = [secret, older];
+    sender.endpoints.set('e1', { url: `${url}/now`, headers: { 'X-Mine': ['1'] }, secrets });
+    const id = await publish({ url: `${url}/before`, signedBy: 'endpoint', endpointId: 'e1', body: '{"a":1}' });
     await expect.poll(() => sender.noted).toEqual([['e1', 'well']]);
     const [one] = arrived;
     const headers = one?.headers as Record<string, string>;
-    expect(headers['webhook-id']).toBe(id);
+    expect([one?.path, headers['x-mine'], headers['webhook-id']]).toEqual(['/now', '1', id]);
     for (const known of [secret, older])
       expect(new Webhook(known).verify(String(one?.body), headers)).toEqual({ a: 1 });
     expect(Object.keys(headers).filter((name) => name.startsWith('upstash'))).toEqual([]);
   });
 
-  test('that is gone is told so and not tried again, and one that is disabled is not called [X.8]', async () => {
+  test('that is gone is told so and not tried again, and one that was deleted is not called [X.8]', async () => {
     const { url, arrived } = await sink((response) => response.writeHead(410).end());
     const { publish, sender, store } = await deliveries();
-    sender.secrets.set('e1', [secret]);
+    sender.endpoints.set('e1', { url, headers: {}, secrets: [secret] });
     const gone = await publish({ url, signedBy: 'endpoint', endpointId: 'e1', retryDelay: '0' });
     await expect.poll(() => store.deadLetters().map(({ id }) => id)).toEqual([gone]);
-    sender.secrets.delete('e1');
-    const disabled = await publish({ url, signedBy: 'endpoint', endpointId: 'e1', retryDelay: '0' });
-    await expect.poll(() => store.deadLetters().map(({ id }) => id)).toEqual([gone, disabled]);
+    sender.endpoints.set('e1', 'disabled');
+    await publish({ url, signedBy: 'endpoint', endpointId: 'e1', retryDelay: '0', queue: 'waits' });
+    const deleted = await publish({ url, signedBy: 'endpoint', endpointId: 'e2', retryDelay: '0' });
+    await expect.poll(() => store.deadLetters().map(({ id }) => id)).toEqual([gone, deleted]);
     expect([arrived.length, sender.noted]).toEqual([1, [['e1', 'gone']]]);
+    const waiting = (): unknown => store.deliveries().map(({ state, attempts }) => [state, attempts]);
+    await expect.poll(waiting).toContainEqual(['waiting', 0]);
   });
 });
 
@@ -112,7 +116,8 @@ describe('lines', () => {
     for (let i = 0; i < 3; i++) await publish({ url: `${url}/f/${i}`, flowKey: 'ann' });
     await expect.poll(() => arrived.filter(({ path }) => path.startsWith('/f')).length).toBe(3);
     expect(sender.rates).toEqual([]);
-    expect(sender.reports.filter(({ request }) => request.flowKey).map(({ attempt }) => attempt)).toEqual([1, 1, 1]);
+    const attempts = (): number[] => sender.reports.filter((one) => one.request.flowKey).map(({ attempt }) => attempt);
+    await expect.poll(attempts).toEqual([1, 1, 1]);
   });
 });
 
@@ -170,6 +175,21 @@ describe('stopping', () => {
     await another();
     await expect.poll(() => sender.reports.map(({ messageId, attempt }) => [messageId, attempt])).toEqual([[id, 1]]);
     expect(arrived.map(({ headers }) => headers['upstash-retried'])).toEqual(['0', '0']);
+  });
+
+  test('a database that does not answer costs no attempt, and an address that is none is a dead letter [X.8]', async () => {
+    const { url, arrived } = await sink();
+    const { publish, sender, store } = await deliveries();
+    const keys = sender.signingKeys.bind(sender);
+    let failures = 0;
+    sender.signingKeys = () => ((failures += 1) > 2 ? keys() : Promise.reject(new Error('away')));
+    const id = await publish({ url, retries: 0 });
+    await expect
+      .poll(() => sender.reports.map(({ messageId, state }) => [messageId, state]))
+      .toEqual([[id, 'DELIVERED']]);
+    expect([failures, arrived.length]).toEqual([3, 1]);
+    const bad = await publish({ url: 'http://[', queue: 'q', retryDelay: '0' });
+    await expect.poll(() => store.deadLetters().map((dead) => dead.id)).toEqual([bad]);
   });
 
   test('a log that cannot be written holds the message back: it is delivered again, and counted once [X.8]', async () => {
