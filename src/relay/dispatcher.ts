@@ -137,6 +137,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
       parks: onDead === 'park',
       carefulStarts: isOrphaned && !blameless ? atOnce : 0,
       lines,
+      taken: () => lane.busySlots + lane.queued,
     });
     for (const run of lane.runs) if (run.delivery.unit === token.unit) unit.adoptRunning(run.delivery);
     this.units.set(token.unit, unit);

@@ -49,6 +49,7 @@ export class OwnedUnit {
   readonly #sink: UnitSink;
   readonly #parks: boolean;
   readonly #widths: Lines | undefined;
+  readonly #taken: () => number;
   readonly #lines = new Map<string, KeyLine>();
   readonly #running = new Map<number, Delivery>();
   readonly #settling = new Settling();
@@ -64,11 +65,12 @@ export class OwnedUnit {
   constructor(
     token: Token,
     sink: UnitSink,
-    options: { parks: boolean; carefulStarts: number; lines?: Lines | undefined },
+    options: { parks: boolean; carefulStarts: number; lines?: Lines | undefined; taken?: () => number },
   ) {
     this.token = token;
     this.#sink = sink;
     this.#widths = options.lines;
+    this.#taken = options.taken ?? (() => 0);
     this.#parks = options.parks;
     this.carefulStarts = options.carefulStarts;
   }
@@ -225,7 +227,7 @@ export class OwnedUnit {
     if (change === 'done' || change === 'yields') this.#free(line, seq);
     else this.#hold(line, seq, change === 'blocks' ? 'dead' : 'waits');
     if (change === 'blocks' && this.#parks) this.#parkAll(line);
-    if (change === 'blocks' || (change === 'waits' && widthOf(this.#widths, key) <= 1)) this.#lighten(line);
+    if (change === 'blocks' || (change === 'waits' && this.#widthOf(key) <= 1)) this.#lighten(line);
     this.#advance(line);
   }
 
@@ -261,7 +263,7 @@ export class OwnedUnit {
    * at once: the order of their effects is not promised, and the moment when none is being written might never come.
    */
   whenSettled(key: string): Promise<void> | undefined {
-    return widthOf(this.#widths, key) > 1 ? undefined : this.#settling.whenNoneOf(key);
+    return this.#widthOf(key) > 1 ? undefined : this.#settling.whenNoneOf(key);
   }
 
   /** The read that was on its way is over. */
@@ -308,12 +310,15 @@ export class OwnedUnit {
   }
 
   #advance(line: KeyLine): void {
-    const width = widthOf(this.#widths, line.key);
+    let width = this.#widthOf(line.key);
     let delivery = line.take(width);
     const isMoving = delivery !== undefined;
-    for (; delivery; delivery = line.take(width)) {
+    while (delivery) {
       line.busy++;
       this.#run(delivery);
+      // Each that is taken leaves less room for others, and how wide a line is may depend on that.
+      width = this.#widthOf(line.key);
+      delivery = line.take(width);
     }
     if (isMoving && width === 1) return;
     if (line.isEmpty) this.#lines.delete(line.key);
@@ -323,18 +328,22 @@ export class OwnedUnit {
     if (width === 0 && !line.isLight) this.#lighten(line);
   }
 
+  #widthOf(key: string): number {
+    return widthOf(this.#widths, key, this.#taken());
+  }
+
   #fetchTail(line: KeyLine, width: number): void {
     line.isFetching = true;
     this.#sink.wanted(this, line, takeTail(line, width), width > 1);
   }
 
   #depth(line: KeyLine): number {
-    return depthOf(line, widthOf(this.#widths, line.key), this.bufferedChars);
+    return depthOf(line, this.#widthOf(line.key), this.bufferedChars);
   }
 
   /** So many of its line run before it that its payload would only take room. */
   #isFarBack(line: KeyLine, seq: number): boolean {
-    if (widthOf(this.#widths, line.key) !== 1) return line.queue.size >= this.#depth(line);
+    if (this.#widthOf(line.key) !== 1) return line.queue.size >= this.#depth(line);
     return line.isHeld && line.firstHolder !== seq;
   }
 
