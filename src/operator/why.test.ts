@@ -73,6 +73,7 @@ describe('explain', () => {
   test.each([
     ['retry-wait', { state: 'waiting', attempts: 1, error, dueAt: now, dueInMs: 5 }],
     ['type-unknown', { state: 'waiting', error: { ...error, code: 'HANDLER_TYPE_UNKNOWN' }, dueAt: now, dueInMs: 5 }],
+    ['postponed', { state: 'waiting', error: { ...error, code: 'POSTPONED' }, dueAt: now, dueInMs: 5 }],
     ['queued', { state: 'waiting', attempts: 1, error, dueAt: now, dueInMs: 0 }],
     [
       'breaker-open',
@@ -111,6 +112,7 @@ describe('the sentence', () => {
     [{ kind: 'no-worker' }, 'Start one'],
     [{ kind: 'generation-unserved', generation: undefined }, 'generation (none)'],
     [{ kind: 'type-unknown', type: 't', dueAt: now }, 'Deploy code'],
+    [{ kind: 'postponed', dueAt: now, reason: 'closed for lunch' }, ': closed for lunch.'],
     [{ kind: 'unit-unowned' }, 'Wait a few seconds'],
     [{ kind: 'running', worker: 'w', attempt: 2, startedAt: now }, 'attempt 2'],
     [{ kind: 'queued', owner: 'w' }, 'in line at worker w'],

@@ -60,6 +60,8 @@ export type WhyReason =
   | { readonly kind: 'generation-unserved'; readonly generation: number | undefined }
   /** The worker that owns it runs code that does not take the type. */
   | { readonly kind: 'type-unknown'; readonly type: string; readonly dueAt: Date }
+  /** Its handler put it off (`ctx.postpone`), in its own words. */
+  | { readonly kind: 'postponed'; readonly dueAt: Date; readonly reason: string }
   | { readonly kind: 'unit-unowned' }
   | { readonly kind: 'running'; readonly worker: string; readonly attempt: number; readonly startedAt: Date }
   | { readonly kind: 'queued'; readonly owner: string }
@@ -97,6 +99,8 @@ export function explain(facts: DeliveryFacts): WhyReason {
 
 // What a relay writes when its code does not take the type: no attempt, it is looked at again later.
 const TYPE_UNKNOWN = 'HANDLER_TYPE_UNKNOWN';
+// What it writes when the handler put it off.
+const POSTPONED = 'POSTPONED';
 
 function ended(facts: DeliveryFacts): WhyReason | undefined {
   const { state, running, attempts, error, actor = 'unknown', reason } = facts;
@@ -126,6 +130,7 @@ function neverServed({ handler, lane, type, generation }: DeliveryFacts): WhyRea
 function notDue({ dueAt, dueInMs = 0, error, attempts, type, handler }: DeliveryFacts): WhyReason | undefined {
   if (dueAt === undefined || dueInMs <= 0) return undefined;
   if (error?.code === TYPE_UNKNOWN) return { kind: 'type-unknown', type, dueAt };
+  if (error?.code === POSTPONED) return { kind: 'postponed', dueAt, reason: error.message };
   if (attempts === 0 && error === undefined) return { kind: 'scheduled', dueAt };
   if (handler?.breaker) return undefined;
   return { kind: 'retry-wait', dueAt, attempts, lastError: errorText(error) };
@@ -181,6 +186,8 @@ export function describeReason(reason: WhyReason): string {
       return `No live worker serves generation ${reason.generation ?? '(none)'}. Start one, or replay the message into another generation once it has failed.`;
     case 'type-unknown':
       return `The worker that has it does not know "${reason.type}" and looks again at ${iso(reason.dueAt)}. Deploy code that takes the type.`;
+    case 'postponed':
+      return `Its handler put it off until ${iso(reason.dueAt)}: ${reason.reason}. No attempt was spent. Wait, or mend that.`;
     case 'unit-unowned':
       return 'Workers live, but none owns its part of the keys yet. Wait a few seconds; if it stays so, look at the workers.';
     case 'running':

@@ -103,7 +103,8 @@ export class Conclusions<Tx> {
     const holds = retryHolds(handler.lines, run.key);
     const target = run.targetAt(this.#host.effects.monoMs());
     const settlement = { ...target, kind: 'postpone', delayMs, holds, error } as const;
-    const event = { kind: 'run-interrupted', handler: run.handler, delivery: run.delivery, reason } as const;
+    const about = { kind: 'run-interrupted', handler: run.handler, delivery: run.delivery, reason } as const;
+    const event = reason === 'postponed' ? { ...about, detail: error.message } : about;
     this.#settle(run, handler, settlement, holds ? 'waits' : 'yields', event);
   }
 

@@ -38,6 +38,8 @@ export type RelayEvent =
       readonly handler: string;
       readonly delivery: Delivery;
       readonly reason: 'stopped' | 'type-unknown' | 'breaker-open' | 'postponed';
+      /** Why it was put off, in the words of its handler. */
+      readonly detail?: string;
     }
   | {
       /** A result came too late or for another version: nothing of it was kept. This is a second effect that did not happen. */

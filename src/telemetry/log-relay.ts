@@ -111,7 +111,10 @@ function logRun(logger: Logger, fields: LogFields, event: RunEvent): void {
     case 'run-refused':
       return logger.info({ ...about, attempt: event.delivery.attempts + 1, reason: event.reason }, 'result refused');
     case 'run-interrupted':
-      return logger.info({ ...about, reason: event.reason }, 'run ended without a result');
+      return logger.info(
+        { ...about, reason: event.reason, ...(event.detail !== undefined && { detail: event.detail }) },
+        'run ended without a result',
+      );
     case 'parked':
       return logger.warn({ ...about, dlqId: event.delivery.id }, 'message set aside behind a dead letter of its key');
     case 'run-failed': {

@@ -53,6 +53,7 @@ const WHY_REASON: Schema<WhyReason> = kinds<WhyReason>({
   'no-worker': {},
   'generation-unserved': { generation: optional(integer) },
   'type-unknown': { type: text, dueAt: time },
+  postponed: { dueAt: time, reason: text },
   'unit-unowned': {},
   running: { worker: text, attempt: integer, startedAt: time },
   queued: { owner: text },

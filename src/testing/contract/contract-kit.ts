@@ -198,11 +198,11 @@ export class Member<Tx> {
     return { ...this.target(delivery), kind: 'done', attempts: delivery.attempts + 1, durationMs: 1 };
   }
 
-  retry(delivery: Delivery, delayMs: number): Settlement {
+  retry(delivery: Delivery, delayMs: number, holds = true): Settlement {
     const attempts = delivery.attempts + 1;
     const startedAt = { wallMs: 1, monoMs: 1 };
     const retry = { v: 1, attempts, waitedMs: delayMs, lastDelayMs: delayMs, startedAt } as const;
-    return { ...this.target(delivery), kind: 'retry', delayMs, holds: true, attempts, error: FAILURE, retry };
+    return { ...this.target(delivery), kind: 'retry', delayMs, holds, attempts, error: FAILURE, retry };
   }
 
   dead(delivery: Delivery, holds: boolean): Settlement {

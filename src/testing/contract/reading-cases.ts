@@ -161,6 +161,7 @@ function fetchCases(): readonly ContractCase[] {
       const [fetched] = await worker.session.fetch([delivery], delivery.unit);
       mustEqual(JSON.parse(fetched?.payload ?? 'null'), JSON.parse(payload), 'it is fetched whole');
       mustEqual({ ...fetched, payload: undefined }, { ...delivery, payload: undefined }, 'the rest is the same');
+      mustEqual(await worker.session.fetch([delivery], delivery.unit, true), [delivery], 'and not ahead of its start');
     }),
     promise('a row is fetched only while it is open in that state and version', async (kit) => {
       const worker = await kit.own();

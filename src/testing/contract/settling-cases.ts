@@ -136,6 +136,27 @@ function waitCases(): readonly ContractCase[] {
       mustEqual((await worker.session.load([delivery.unit]))[0]?.holders, [], 'no holder');
       mustEqual((await worker.read()).due.length, 1, 'but it is due');
     }),
+    promise('a delivery that waits keeps the place in line of its key only if told to', async (kit) => {
+      const worker = await kit.own();
+      for (const key of ['tried', 'put-off']) await kit.send(key);
+      const { ready } = await worker.read();
+      const [first, second] = ready as [Delivery, Delivery];
+      await worker.settle(worker.retry(first, 0, false), {
+        ...worker.target(second),
+        kind: 'postpone',
+        holds: false,
+        delayMs: 0,
+        error: FAILURE,
+      });
+      const holders = (await worker.session.load(worker.units)).flatMap((load) => load.holders);
+      mustEqual(holders, [], 'no holder');
+      const due = (await worker.read()).due.toSorted((a, b) => a.seq - b.seq);
+      mustEqual(
+        due.map(({ attempts }) => attempts),
+        [1, 0],
+        'both are due, one with its attempt',
+      );
+    }),
     promise('a postponed delivery holds its key and has no attempt more', async (kit) => {
       const worker = await kit.own();
       await kit.send('k');
