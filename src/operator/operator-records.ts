@@ -224,6 +224,8 @@ export interface HeldKey {
     readonly status: 'waiting' | 'failed';
     readonly attempts: number;
     readonly dueAt: Date | undefined;
+    /** It retries, and the breaker of its handler is open or probes: nothing is tried before, whatever `dueAt` says. */
+    readonly breaker?: { readonly name: string; readonly probeAt: Date | undefined } | undefined;
     readonly error: DeliveryError | undefined;
     /** When it failed for good; of one that retries, when it failed first. */
     readonly since?: Date | undefined;
