@@ -194,7 +194,7 @@ export interface HandlerStats {
   readonly failed: number;
   /** Of the history that is kept; absent when it was not counted. */
   readonly delivered: number | undefined;
-  /** Age of the oldest ready delivery. */
+  /** Age of the first in line that stands behind no dead letter of its key: what is held is not late. */
   readonly oldestMs: number | undefined;
   readonly heldKeys: number;
   /** Live workers that serve it. */
