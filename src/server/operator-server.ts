@@ -134,7 +134,7 @@ class Server {
       case 'api/events':
         if (!isRead) return problemResponse(wrongMethod(['GET']));
         if (request.method === 'HEAD') return new Response(null, { headers: EVENT_HEADERS });
-        return this.#hub.open() ?? problemResponse(TOO_MANY_STREAMS);
+        return this.#hub.open(caller.actor) ?? problemResponse(TOO_MANY_STREAMS);
       case 'metrics':
         return isRead ? this.#metrics() : problemResponse(wrongMethod(['GET']));
       case 'mcp':

@@ -39,6 +39,7 @@ export function DeliveriesPage(): ReactElement {
 const COLUMNS: readonly Column<Call>[] = [
   {
     head: 'Outcome',
+    card: 'lead',
     cell: ({ isOk, status }) => (
       <StateMark
         state={isOk === undefined ? 'unknown' : isOk ? 'ok' : 'failed'}
@@ -49,6 +50,7 @@ const COLUMNS: readonly Column<Call>[] = [
   {
     head: 'Operation',
     isWide: true,
+    card: 'title',
     cell: ({ operation, error }) => <OperationCell operation={operation} error={error} />,
   },
   { head: 'Destination', cell: ({ destination }) => <bdi>{destination ?? '–'}</bdi> },
@@ -58,6 +60,7 @@ const COLUMNS: readonly Column<Call>[] = [
   {
     head: 'When',
     isFigure: true,
+    card: 'end',
     cell: ({ at, id }) => (
       <Link to="/trace" search={{ id }}>
         <Ago at={at} />
