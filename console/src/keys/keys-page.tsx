@@ -62,7 +62,7 @@ function NextAttempt({ holder }: Pick<HeldKey, 'holder'>): ReactElement | null {
     return (
       <>
         held by the breaker{' '}
-        <Link to="/deliveries" search={{ breaker: breaker.name }}>
+        <Link to="/breakers" search={{ breaker: breaker.name }}>
           {breaker.name}
         </Link>
         {breaker.probeAt === undefined ? null : (
