@@ -26,7 +26,7 @@ export interface DeliverHost extends ExchangeHost {
   readonly effects: Effects;
   readonly store: Pick<
     SenderStore,
-    'takeRate' | 'flow' | 'signingKeys' | 'endpointSecrets' | 'noteEndpoint' | 'changeDestination'
+    'takeRate' | 'flow' | 'signingKeys' | 'endpoint' | 'noteEndpoint' | 'changeDestination'
   >;
   readonly guard: AddressGuard;
   readonly gates: DestinationGates;
@@ -42,11 +42,14 @@ type Context = Pick<HandlerContext<unknown>, 'id' | 'attempt' | 'replays' | 'cre
 
 // The log could not be written, so the engine is not told either: it is delivered once more, under the same number.
 const UNWRITTEN_MS = 5_000;
+// Its line is closed as soon as that is known here; this is for what had begun before.
+const DISABLED_MS = 60_000;
 
 /** The handler: makes one attempt, tells how it ended, and throws `DeliveryFailed` where it did not succeed. */
-export async function deliver(host: DeliverHost, request: DeliveryRequest, ctx: Context): Promise<void> {
+export async function deliver(host: DeliverHost, sent: DeliveryRequest, ctx: Context): Promise<void> {
   const end = host.lines.begin();
   try {
+    const { request, secrets } = await whereItGoes(host, sent, ctx);
     const timeoutMs = Math.min(host.maxTimeoutMs, request.timeoutMs ?? host.timeoutMs);
     const pass = await host.gates.enter(destinationOf(request.url), ctx.id, timeoutMs);
     if (pass.kind === 'wait') return ctx.postpone(pass.delayMs, 'the breaker of its destination is open');
@@ -54,7 +57,7 @@ export async function deliver(host: DeliverHost, request: DeliveryRequest, ctx: 
     try {
       await keepRate(host, request, ctx);
       const startedAt = new Date(host.effects.now().wallMs);
-      const outcome = await attempt(host, request, ctx, timeoutMs);
+      const outcome = await attempt(host, request, secrets, ctx, timeoutMs);
       said = gateEnd(outcome, host.effects.now().wallMs);
       await conclude(host, request, ctx, startedAt, outcome);
     } finally {
@@ -63,6 +66,20 @@ export async function deliver(host: DeliverHost, request: DeliveryRequest, ctx: 
   } finally {
     end();
   }
+}
+
+/** What is sent to an endpoint goes where that is now, signed by the secrets it has now; none: it was deleted. */
+async function whereItGoes(
+  { store }: DeliverHost,
+  request: DeliveryRequest,
+  ctx: Context,
+): Promise<{ readonly request: DeliveryRequest; readonly secrets: readonly string[] }> {
+  if (request.endpointId === undefined) return { request, secrets: [] };
+  const sight = await store.endpoint(request.endpointId);
+  if (sight === 'disabled') return ctx.postpone(DISABLED_MS, 'its endpoint is disabled');
+  if (sight === undefined) return { request, secrets: [] };
+  const { url, headers, timeoutMs = request.timeoutMs, secrets } = sight;
+  return { request: { ...request, url, headers: { ...request.headers, ...headers }, timeoutMs }, secrets };
 }
 
 /** Waits for its turn where its flow-control key allows so many a period; the whole line waits with it. */
@@ -78,6 +95,7 @@ async function keepRate({ store, lines }: DeliverHost, request: DeliveryRequest,
 async function attempt(
   host: DeliverHost,
   request: DeliveryRequest,
+  secrets: readonly string[],
   ctx: Context,
   timeoutMs: number,
 ): Promise<CallOutcome> {
@@ -88,8 +106,8 @@ async function attempt(
     request.bodyBase64 ?? request.body ?? '',
     request.bodyBase64 === undefined ? 'utf8' : 'base64',
   );
-  const signature = await signatureOf(host, request, ctx.id, body);
-  if (!signature) return { kind: 'failed', why: 'final', error: 'the endpoint is disabled, or was deleted' };
+  const signature = await signatureOf(host, request, secrets, ctx.id, body);
+  if (!signature) return { kind: 'failed', why: 'final', error: 'the endpoint was deleted' };
   const facts = { messageId: ctx.id, attempt: ctx.attempt, bodyLength: body.length, signature };
   const headers = outgoingHeaders(request, facts);
   const { method } = request;
@@ -98,7 +116,8 @@ async function attempt(
 
 async function signatureOf(
   { store, effects }: DeliverHost,
-  { signedBy, endpointId = '', url }: DeliveryRequest,
+  { signedBy, url }: DeliveryRequest,
+  secrets: readonly string[],
   messageId: string,
   body: Uint8Array,
 ): Promise<Readonly<Record<string, string>> | undefined> {
@@ -107,8 +126,7 @@ async function signatureOf(
     const { current } = await store.signingKeys();
     return { 'Upstash-Signature': signQstash({ key: current, url, body, nowMs, tokenId: `jwt_${newId()}` }) };
   }
-  const secrets = await store.endpointSecrets(endpointId);
-  return secrets && signStandard({ secrets, messageId, nowMs, body });
+  return secrets.length === 0 ? undefined : signStandard({ secrets, messageId, nowMs, body });
 }
 
 // Away, or asking to be left alone. 500 is what an application answers that fails by itself.

@@ -144,6 +144,15 @@ export const AUDIT_VERBS = [
   'cancel-bulk',
   'open-breaker',
   'close-breaker',
+  'create-endpoint',
+  'update-endpoint',
+  'delete-endpoint',
+  'enable-endpoint',
+  'disable-endpoint',
+  'rotate-secret',
+  'change-queue',
+  'change-flow',
+  'change-schedule',
 ] as const;
 
 export type AuditVerb = (typeof AUDIT_VERBS)[number];

@@ -130,12 +130,12 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     const lane = this.laneOf(token.unit);
     if (!lane) return;
     const { handler } = lane;
-    const { onDead, lines } = handler;
+    const { onDead, lines, blameless = false } = handler;
     const concurrency = Math.max(lane.concurrency, handler.concurrency);
     const atOnce = handler.kind === 'handle' ? concurrency : concurrency * groupSize(handler);
     const unit = new OwnedUnit(token, this, {
       parks: onDead === 'park',
-      carefulStarts: isOrphaned ? atOnce : 0,
+      carefulStarts: isOrphaned && !blameless ? atOnce : 0,
       lines,
     });
     for (const run of lane.runs) if (run.delivery.unit === token.unit) unit.adoptRunning(run.delivery);

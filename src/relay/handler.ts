@@ -20,7 +20,7 @@ export type OnDeadOf = (message: Delivery) => Exclude<OnDead, 'park'>;
 
 /**
  * What may be said about a handler. Every field may be left out. Where a name is given events one by one, each may have rules of its
- * own (all fields but `concurrency`, `lines`, `repeatable` and `breaker`, which are the handler's).
+ * own (all fields but `concurrency`, `lines`, `repeatable`, `breaker` and `blameless`, which are the handler's).
  */
 export interface HandlerOptions {
   /** A policy, or what differs from the default: `eventHandler`, 5 attempts, 1 s doubling to 5 min, full jitter. */
@@ -49,6 +49,11 @@ export interface HandlerOptions {
    * spent. On by default, by itself; name a `dependency` to share one among handlers. `false`: none. `project` has none.
    */
   readonly breaker?: BreakerOptions | false | undefined;
+  /**
+   * No message can make it bring its process down. So none is suspected when a process dies, and none runs alone afterwards: a slow one
+   * would hold up all others. Default false.
+   */
+  readonly blameless?: boolean | undefined;
 }
 
 /** What a handler knows about the message it is given, and what it can do. */
@@ -131,6 +136,7 @@ interface HandlerRules extends RunRules {
   readonly concurrency: number;
   readonly lines?: Lines | undefined;
   readonly repeatable: boolean;
+  readonly blameless?: boolean | undefined;
   readonly breaker?: BreakerSettings | undefined;
   /** Of types whose rules are not the handler's. Absent where there are none, as a rule. */
   readonly rulesByType?: ReadonlyMap<string, RunRules> | undefined;

@@ -38,6 +38,7 @@ const FIELDS: readonly (keyof HandlerOptions)[] = [
   'onDead',
   'repeatable',
   'breaker',
+  'blameless',
 ];
 const HANDLE_CONCURRENCY = 16;
 // Each is a transaction on the user's pool, and one already runs a hundred messages at a time.
@@ -95,6 +96,7 @@ function handlerRules<Tx>({ name, run, options }: Registration<Tx>): Omit<Handle
     concurrency: options.concurrency ?? (run.kind === 'project' ? PROJECT_CONCURRENCY : HANDLE_CONCURRENCY),
     lines: options.lines,
     repeatable: options.repeatable ?? false,
+    blameless: options.blameless,
     breaker: run.kind === 'handle' && options.breaker !== false ? breakerSettings(name, options.breaker) : undefined,
   };
 }
@@ -158,8 +160,8 @@ function checkRegistration<Tx>(
 
 function checkOptions<Tx>(check: OptionCheck, options: HandlerOptions, known: HandlerDefinition<Tx> | undefined): void {
   check.known(options, FIELDS);
-  const { policy, policyOf, concurrency, lines, timeoutMs, onDead, repeatable } = options;
-  for (const field of known ? (['concurrency', 'lines', 'repeatable', 'breaker'] as const) : []) {
+  const { policy, policyOf, concurrency, lines, timeoutMs, onDead, repeatable, blameless } = options;
+  for (const field of known ? (['concurrency', 'lines', 'repeatable', 'breaker', 'blameless'] as const) : []) {
     if (options[field] !== undefined)
       check.refuse(field, options[field], 'give it with the first event of the name: it is for all of them');
   }
@@ -181,8 +183,9 @@ function checkOptions<Tx>(check: OptionCheck, options: HandlerOptions, known: Ha
     check.number('timeoutMs', timeoutMs, { min: 1, max: Infinity, write: 'write milliseconds from 1, or Infinity' });
   }
   if (onDead !== undefined && typeof onDead !== 'function') check.word('onDead', onDead, ON_DEAD);
-  if (repeatable !== undefined && typeof repeatable !== 'boolean')
-    check.refuse('repeatable', repeatable, 'write true or false');
+  for (const [field, value] of Object.entries({ repeatable, blameless })) {
+    if (value !== undefined && typeof value !== 'boolean') check.refuse(field, value, 'write true or false');
+  }
 }
 
 function checkLines(check: OptionCheck, lines: Lines): void {

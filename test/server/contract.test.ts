@@ -197,7 +197,7 @@ describe('an operator', () => {
     const { url } = await serveHere({ operator, tokens: TOKENS, basePath: '/ops' });
     const document = (await (await fetch(`${url}/ops/api/openapi.json`, { headers: as('viewer') })).json()) as Document;
     expect(await new Validator().validate(document as never)).toMatchObject({ valid: true });
-    expect(document).toEqual(JSON.parse(JSON.stringify(openApi('0.0.0', '/ops'))));
+    expect(document).toEqual(JSON.parse(JSON.stringify(openApi('0.0.0', '/ops', ROUTES))));
     const answered = new Set<string>();
     const token = TOKENS[2].token;
     const remote = remoteOperator({ url: `${url}/ops`, token, fetch: checkedFetch(document, '/ops', answered) });
