@@ -198,8 +198,9 @@ class Server {
   }
 
   #sessionOf({ actor, role, csrf }: Caller, headers: Record<string, string> = {}): Response {
-    const isReadOnly = this.#options.isReadOnly ?? false;
-    return Response.json({ actor, role, csrf, version: this.#version, isReadOnly }, { headers });
+    const { isReadOnly = false, deliveries } = this.#options;
+    const isDelivering = deliveries !== undefined;
+    return Response.json({ actor, role, csrf, version: this.#version, isReadOnly, isDelivering }, { headers });
   }
 
   async #refusal(request: Request, place: Place): Promise<Problem> {

@@ -1,10 +1,10 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { Destinations } from '../../../src/delivery/destinations.ts';
+import type { DeliveryEvent } from '../../../src/delivery/delivery-log.ts';
 import type { DeliveryMessages, DeliveryRecord } from '../../../src/delivery/delivery-messages.ts';
 import type { FlowControls, Queues, UrlGroups } from '../../../src/delivery/line-settings.ts';
 import type { Schedules } from '../../../src/delivery/schedules.ts';
 import type { WebhookEndpoints } from '../../../src/delivery/webhook-endpoints.ts';
-import type { ShownEvent } from '../../../src/server/delivery-views.ts';
 import { ask } from './client.ts';
 import type { Wire } from './wire.ts';
 
@@ -48,7 +48,11 @@ export const deliveryQuery = (id: string) =>
     meta: { live: true },
   });
 
-export type LogLine = Wire<ShownEvent>;
+/** A line of the log; the body as text where it is UTF-8. */
+export type LogLine = Wire<Omit<DeliveryEvent, 'responseBody'>> & {
+  readonly responseBody?: string;
+  readonly responseBodyBase64?: string;
+};
 
 // More attempts than that have no delivery: retries are bounded far below, and each attempt is at most three lines.
 const MOST_LINES = 1_000;
@@ -58,7 +62,8 @@ export const deliveryLogQuery = (messageId: string) =>
   queryOptions({
     queryKey: ['delivery-log', messageId],
     queryFn: async ({ signal }) =>
-      (await ask<{ readonly items: readonly LogLine[] }>('delivery/log', { messageId, limit: MOST_LINES }, signal)).items,
+      (await ask<{ readonly items: readonly LogLine[] }>('delivery/log', { messageId, limit: MOST_LINES }, signal))
+        .items,
     meta: { live: true },
   });
 
@@ -66,8 +71,7 @@ export const endpointQuery = (id: string) =>
   queryOptions({
     queryKey: ['endpoint', id],
     queryFn: async ({ signal }) =>
-      (
-        await ask<Found<WholeItem<'delivery/endpoints'>>>(`delivery/endpoints/${encodeURIComponent(id)}`, {}, signal)
-      ).item,
+      (await ask<Found<WholeItem<'delivery/endpoints'>>>(`delivery/endpoints/${encodeURIComponent(id)}`, {}, signal))
+        .item,
     meta: { live: true },
   });

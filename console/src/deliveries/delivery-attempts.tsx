@@ -24,7 +24,11 @@ export function DeliveryAttempts({ message }: { readonly message: ShownDelivery 
     <section className="block" aria-label="Attempts">
       <h2>Attempts</h2>
       {data === undefined ? (
-        error === null ? <Skeleton rows={3} /> : <ErrorBox error={error} retry={() => void refetch()} />
+        error === null ? (
+          <Skeleton rows={3} />
+        ) : (
+          <ErrorBox error={error} retry={() => void refetch()} />
+        )
       ) : (
         <ol className="timeline">
           {state === 'waiting' && nextAt !== undefined ? (

@@ -100,12 +100,7 @@ function DeliveryActions({ message: { messageId, state } }: { readonly message: 
   return (
     <div className="action-row">
       {canOperate && state === 'failed' ? (
-        <button
-          type="button"
-          className="primary"
-          data-act="replay"
-          onClick={() => ask(retryDeliveryAct(messageId))}
-        >
+        <button type="button" className="primary" data-act="replay" onClick={() => ask(retryDeliveryAct(messageId))}>
           <Icon name="replay" /> Retry now
         </button>
       ) : null}

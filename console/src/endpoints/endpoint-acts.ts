@@ -184,9 +184,7 @@ export function testAct({ id }: Endpoint): Act {
     title: 'Send a test event?',
     text: 'To this endpoint alone, signed as all are. It is listed below with its answer.',
     verb: 'Send',
-    fields: [
-      { kind: 'text', name: 'type', label: 'Type', example: 'test.ping', hint: 'Default: test.ping' },
-    ],
+    fields: [{ kind: 'text', name: 'type', label: 'Type', example: 'test.ping', hint: 'Default: test.ping' }],
     reason: 'none',
     path: at(id, 'test'),
     done: () => 'The test is on its way.',

@@ -33,11 +33,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
     head: 'Do',
     isActions: true,
     cell: ({ messageId, state, request: { endpointId = '' } }) =>
-      state === 'waiting' ? (
-        <span className="muted">–</span>
-      ) : (
-        <Resend id={endpointId} messageId={messageId} />
-      ),
+      state === 'waiting' ? <span className="muted">–</span> : <Resend id={endpointId} messageId={messageId} />,
   },
 ];
 

@@ -90,7 +90,11 @@ function EndpointActions({ endpoint }: { readonly endpoint: Endpoint }): ReactEl
   const leave = (): void => void navigate({ to: '/endpoints' });
   return (
     <div className="action-row">
-      <button type="button" className={isOn ? '' : 'primary'} onClick={() => ask(isOn ? disableAct(endpoint) : enableAct(endpoint))}>
+      <button
+        type="button"
+        className={isOn ? '' : 'primary'}
+        onClick={() => ask(isOn ? disableAct(endpoint) : enableAct(endpoint))}
+      >
         <Icon name={isOn ? 'pause' : 'play'} /> {isOn ? 'Disable' : 'Enable'}
       </button>
       {isOn ? (

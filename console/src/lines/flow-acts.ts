@@ -49,7 +49,7 @@ export function flowActs(row: FlowKey): Readonly<Record<'pause' | 'resume' | 'pi
       text: 'The next message that names limits sets them.',
       verb: 'Unpin',
       path: 'delivery/flow-controls/unpin',
-      body: { key, parallelism: true, rate: true },
+      body,
       done: () => `Messages set the limits of ${key} again.`,
     },
     reset: {

@@ -19,7 +19,9 @@ export function useShortcuts(show: (what: 'palette' | 'help') => void): void {
         return;
       }
       if (isTyping(event)) return;
-      const page = pagesOf({ isDelivering }).flat().find(({ key }) => key === event.key);
+      const page = pagesOf({ isDelivering })
+        .flat()
+        .find(({ key }) => key === event.key);
       if (page !== undefined && event.timeStamp - goMs < SEQUENCE_MS) {
         goMs = -Infinity;
         event.stopImmediatePropagation();
