@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { createTopics, planKafka, probeKafka } from '../support/kafka-server.ts';
 import { type Command, freePort, freshFolder, type RunningServer, startPrivate } from '../support/private-server.ts';
 
-/** A Kafka of one test, which it may kill, hang and start again. */
+/** A Kafka of a test file, which it may kill, hang and start again. */
 export interface PrivateKafka {
-  /** `host:port`; the same for as long as the test runs. */
+  /** `host:port`, and the same after each start. */
   readonly url: string;
   /** Ends it at once, as a crash does. */
   kill(): Promise<void>;
@@ -18,9 +18,11 @@ export interface PrivateKafka {
   hang(): Promise<void>;
   goOn(): void;
   createTopics(...topics: string[]): Promise<void>;
+  /** Ends it, and takes away what it kept. */
+  remove(): Promise<void>;
 }
 
-/** Makes one from the jars of `needs('kafkaJars')`; it is not started yet. It ends with the test. */
+/** Makes one from the jars of `needs('kafkaJars')`; it is not started yet. */
 export async function privateKafka(
   jars: string,
   at: { readonly port?: number; readonly advertisedPort?: number } = {},
@@ -46,10 +48,6 @@ export async function privateKafka(
     await running?.stop();
     running = undefined;
   };
-  onTestFinished(async () => {
-    await stop();
-    rmSync(data, { recursive: true, force: true });
-  });
   return {
     url,
     kill: stop,
@@ -65,6 +63,10 @@ export async function privateKafka(
     },
     goOn: () => signal('SIGCONT'),
     createTopics: (...topics) => createTopics(url, topics),
+    remove: async () => {
+      await stop();
+      rmSync(data, { recursive: true, force: true });
+    },
   };
 }
 
