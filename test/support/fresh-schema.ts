@@ -28,12 +28,15 @@ const reached = new Map<string, Promise<Client>>();
 let made = 0;
 
 /**
- * A migrated schema for one test, as good as new. It goes back after the test: emptied, and used again by the next test of the file,
+ * A migrated schema for one test, as good as new. It goes back after the test: emptied, and used again by the next test of this worker,
  * for making and dropping one takes a third of a second, most of a small test. One whose tables, checks, triggers or functions a
  * test has changed, that has statistics or is large, or that somebody still holds locks on, is dropped.
  */
 export async function freshSchema(server: TestServer): Promise<string> {
-  return borrow(server.url, `${server.namespace}_`, () => reach(server.url));
+  const place = new URL(server.url);
+  // The same for all files: what one has given back the next can have.
+  place.search = '';
+  return borrow(place.href, `${server.namespace}_`, () => reach(place.href));
 }
 
 /** The same in a PGlite, which has one connection. */
@@ -41,7 +44,7 @@ export async function freshSchemaOn(db: Connection): Promise<string> {
   return borrow(db, 'test_', async () => db);
 }
 
-/** One connection for all tests of a file: a new one would have to read the whole catalogue first, each time. */
+/** One connection for all tests of a worker: a new one would have to read the whole catalogue first, each time. */
 async function reach(url: string): Promise<Connection> {
   const known = reached.get(url) ?? connect(url);
   reached.set(url, known);
