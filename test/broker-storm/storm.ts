@@ -1,7 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as passed } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -212,8 +210,6 @@ class StormCrew {
   async hire(): Promise<void> {
     const child = spawn(process.execPath, [MEMBER, JSON.stringify(this.#options)], {
       stdio: ['ignore', 'pipe', 'inherit'],
-      // Many start while others wait for them: what one has compiled the next need not.
-      env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'holdfast-crash-compiled') },
     });
     this.#alive.add(child);
     const ready = Promise.withResolvers<void>();

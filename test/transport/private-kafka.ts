@@ -1,8 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { halt } from '../support/halt.ts';
 import { createTopics, planKafka, probeKafka } from '../support/kafka-server.ts';
 import { type Command, freePort, freshFolder, type RunningServer, startPrivate } from '../support/private-server.ts';
 
@@ -57,10 +56,7 @@ export async function privateKafka(
       const folder = freshFolder('private-kafka');
       running = await startPrivate({ name: 'kafka of a test', folder, before, server, probe: () => probeKafka(url) });
     },
-    hang: async () => {
-      signal('SIGSTOP');
-      await expect.poll(() => stateOf(pidFile)).toBe('T');
-    },
+    hang: () => halt(Number(readFileSync(pidFile, 'utf8'))),
     goOn: () => signal('SIGCONT'),
     createTopics: (...topics) => createTopics(url, topics),
     remove: async () => {
@@ -68,9 +64,4 @@ export async function privateKafka(
       rmSync(data, { recursive: true, force: true });
     },
   };
-}
-
-/** What the process is doing, as `ps` shows it. A signal takes its time with a process of many threads. */
-function stateOf(pidFile: string): string {
-  return execFileSync('ps', ['-o', 'state=', '-p', readFileSync(pidFile, 'utf8').trim()], { encoding: 'utf8' }).trim();
 }
