@@ -19,6 +19,8 @@ export interface ScheduleRecord extends ScheduleInput {
   readonly isPaused: boolean;
   readonly lastAt?: Date | undefined;
   readonly nextAt?: Date | undefined;
+  /** Why nothing was published the last time: its group has no endpoints, the address is refused. */
+  readonly lastError?: string | undefined;
   /** The messages of the last time. */
   readonly lastStates: Readonly<Record<string, 'IN_PROGRESS' | 'SUCCESS' | 'FAIL'>>;
 }
@@ -28,7 +30,10 @@ export type ScheduleOutcome =
   | { readonly kind: 'refused'; readonly message: string };
 
 export interface Schedules {
-  /** Makes one, or replaces the one of that id wholly. */
+  /**
+   * Makes one, or replaces the one of that id wholly; one that is paused stays so, and with the same cron a time that is due now is not
+   * lost: services make their schedules anew at each start.
+   */
   put(input: ScheduleInput): Promise<ScheduleOutcome>;
   get(scheduleId: string): Promise<ScheduleRecord | undefined>;
   list(): Promise<readonly ScheduleRecord[]>;
@@ -36,6 +41,11 @@ export interface Schedules {
   /** Times that pass while it is paused are left out. False: there is none. */
   pause(scheduleId: string): Promise<boolean>;
   resume(scheduleId: string): Promise<boolean>;
-  /** Publishes what is due, each time once over all processes and restarts; answers when to look again. A time that passed while no server ran is published once, late. */
+  /**
+   * Publishes what is due, each time once over all processes and restarts; answers when to look again. A time that passed while no server
+   * ran is published once, late; of those more than a day late, the last alone.
+   */
   fire(now: Date): Promise<{ readonly fired: number; readonly nextAt: Date | undefined }>;
+  /** Calls when something was changed here; what other processes change is not told. */
+  onChange(listener: () => void): () => void;
 }

@@ -1,4 +1,5 @@
 import type { AttemptReport } from './delivery-log.ts';
+import type { HeaderLists } from './delivery-request.ts';
 import type { LineSettings } from './line-settings.ts';
 import type { PublishRequest } from './publishing.ts';
 
@@ -17,6 +18,16 @@ export interface DestinationSight {
   readonly probeInMs?: number | undefined;
   /** How many tries have failed since it opened: raised by `probing` → `open`, 0 again by `closed`. */
   readonly probes: number;
+}
+
+/** An endpoint as the sender sees it. Kept in memory for a second. */
+export interface EndpointSight {
+  readonly url: string;
+  /** Besides those of the message. */
+  readonly headers: HeaderLists;
+  /** `whsec_…`, the newest first. */
+  readonly secrets: readonly string[];
+  readonly timeoutMs?: number | undefined;
 }
 
 /** What the sender needs from a database, besides the engine. */
@@ -44,8 +55,11 @@ export interface SenderStore extends LineSettings {
     readonly probeInMs?: number | undefined;
     readonly error?: string | undefined;
   }): Promise<DestinationSight & { readonly isChanged: boolean }>;
-  /** The secrets an endpoint is signed by now, the newest first; nothing: it was deleted or is disabled. */
-  endpointSecrets(endpointId: string): Promise<readonly string[] | undefined>;
+  /**
+   * Where an endpoint is now, and what it is signed by: a message goes there, and not where the endpoint was when it was sent. `disabled`:
+   * postpone it, it waits until somebody enables the endpoint; nothing: the endpoint was deleted, give it up.
+   */
+  endpoint(endpointId: string): Promise<EndpointSight | 'disabled' | undefined>;
   /** An endpoint answered: `gone` (410) disables it, only failures for long too. */
   noteEndpoint(endpointId: string, answer: 'well' | 'failed' | 'gone'): Promise<void>;
   signingKeys(): Promise<{ readonly current: string; readonly next: string }>;

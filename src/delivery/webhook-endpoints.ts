@@ -31,6 +31,17 @@ export interface WebhookEndpointInput {
   readonly secret?: string | undefined;
 }
 
+/** What is left out stays as it is; null: as if it had never been given. */
+export type WebhookEndpointChange = {
+  readonly [K in Exclude<keyof WebhookEndpointInput, 'secret' | 'url'>]?: WebhookEndpointInput[K] | null;
+} & { readonly url?: string | undefined };
+
+/** Who changes something and why, for the audit. */
+export interface ChangedBy {
+  readonly actor: string;
+  readonly reason?: string | undefined;
+}
+
 export type EndpointOutcome =
   | { readonly kind: 'done'; readonly endpoint: WebhookEndpointRecord }
   | { readonly kind: 'not-found' }
@@ -46,25 +57,48 @@ export interface WebhookEvent {
   readonly eventId?: string | undefined;
 }
 
-/** Registered endpoints, told by Standard Webhooks. */
+/** What became of an event. `isDuplicate`: it was sent before, the messages are those of then. */
+export interface WebhookSent {
+  readonly eventId: string;
+  /** One for each endpoint. */
+  readonly messageIds: readonly string[];
+  readonly isDuplicate: boolean;
+}
+
+/**
+ * Registered endpoints, told by Standard Webhooks. Changes are audited. What an event was sent as stays with its messages; the address,
+ * the headers, the secrets and the timeout are those the endpoint has when an attempt begins.
+ */
 export interface WebhookEndpoints {
   list(): Promise<readonly WebhookEndpointRecord[]>;
   get(id: string): Promise<WebhookEndpointRecord | undefined>;
-  create(input: WebhookEndpointInput): Promise<EndpointOutcome>;
-  update(id: string, change: Partial<WebhookEndpointInput>): Promise<EndpointOutcome>;
-  delete(id: string): Promise<boolean>;
-  enable(id: string): Promise<EndpointOutcome>;
-  disable(id: string): Promise<EndpointOutcome>;
+  create(input: WebhookEndpointInput, by: ChangedBy): Promise<EndpointOutcome>;
+  update(id: string, change: WebhookEndpointChange, by: ChangedBy): Promise<EndpointOutcome>;
+  /** What waits for it is cancelled. False: there is none. */
+  delete(id: string, by: ChangedBy): Promise<boolean>;
+  /** What waited for it goes on. */
+  enable(id: string, by: ChangedBy): Promise<EndpointOutcome>;
+  /** What waits for it goes on waiting; events that are sent from now on are not for it. */
+  disable(id: string, by: ChangedBy): Promise<EndpointOutcome>;
   /** The secrets that sign now, the newest first. */
   secrets(id: string): Promise<readonly string[] | undefined>;
-  /** A new secret; the one before signs too for `graceHours` (default 24, at most 168). */
-  rotateSecret(id: string, graceHours?: number, secret?: string): Promise<{ readonly secret: string } | undefined>;
-  /** Sends to all that are enabled and want it; answers the ids of the messages. */
-  send(
-    event: WebhookEvent,
-  ): Promise<{ readonly eventId: string; readonly messageIds: readonly string[]; readonly isDuplicate: boolean }>;
-  /** Sends a message of this endpoint once more, under its id. */
-  resend(id: string, messageId: string): Promise<boolean>;
-  /** Puts all that failed since then back in line; answers how many. */
-  recover(id: string, since: Date): Promise<number | undefined>;
+  /** A new secret; those before sign too for `graceHours` (default 24, at most 168; 0: not at all). */
+  rotateSecret(
+    id: string,
+    by: ChangedBy,
+    options?: { readonly graceHours?: number | undefined; readonly secret?: string | undefined },
+  ): Promise<
+    | { readonly kind: 'rotated'; readonly secret: string; readonly oldUntil: Date | undefined }
+    | { readonly kind: 'not-found' }
+    | { readonly kind: 'refused'; readonly message: string }
+  >;
+  /**
+   * Sends to all that are enabled and want it, in one commit; with `to`, to that one alone, whatever it wants. Throws `INVALID_OPTIONS`
+   * for what is no event.
+   */
+  send(event: WebhookEvent, options?: { readonly to?: string | undefined }): Promise<WebhookSent>;
+  /** Sends a message of this endpoint once more, under its id, whether it had failed or was delivered. False: there is none. */
+  resend(id: string, messageId: string, by: ChangedBy): Promise<boolean>;
+  /** Puts all that failed since then back in line; answers how many. Nothing: there is no such endpoint. */
+  recover(id: string, since: Date, by: ChangedBy): Promise<number | undefined>;
 }

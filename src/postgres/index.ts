@@ -1,5 +1,6 @@
 export { postgresCommands, type PostgresCommandsOptions } from './commands/postgres-commands.ts';
 export { postgresDelivery, type PostgresDelivery, type PostgresDeliveryOptions } from './delivery/postgres-delivery.ts';
+export { postgresWebhooks, type PostgresWebhooks, type PostgresWebhooksOptions } from './delivery/postgres-webhooks.ts';
 export { type FactRecorder, factRecorder, type FactRecorderOptions } from './facts/fact-recorder.ts';
 export type { FactLossReason, LostFacts } from './facts/fact-writer.ts';
 export { postgresIdempotency, type PostgresIdempotencyOptions } from './idempotency/postgres-idempotency.ts';

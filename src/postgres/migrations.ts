@@ -1,6 +1,8 @@
 import { breakerFunctions, breakerTable } from './schema/breaker.ts';
 import { commandTables } from './schema/commands.ts';
 import { deliveryTables } from './schema/delivery.ts';
+import { endpointTables } from './schema/delivery-endpoints.ts';
+import { scheduleTables } from './schema/delivery-schedules.ts';
 import { enginePrivates } from './schema/engine.ts';
 import { hotFunctions } from './schema/functions.ts';
 import { idempotencyTable } from './schema/idempotency.ts';
@@ -39,6 +41,8 @@ export const MIGRATIONS: readonly Migration[] = [
       ...breakerFunctions(schema),
       ...traceFunctions(schema),
       ...deliveryTables(schema),
+      ...scheduleTables(schema),
+      ...endpointTables(schema),
     ],
   },
 ];

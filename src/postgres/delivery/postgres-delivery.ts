@@ -9,14 +9,21 @@ import { named } from '../check-version.ts';
 import { ANSWER_TIMEOUT_RULE } from '../driver/time-limit.ts';
 import { DEFAULT_SCHEMA, quotedSchema } from '../schema-name.ts';
 import { type SqlConnection, sqlRunner, type SqlRunner } from '../sql-runner.ts';
+import { deadDeliveries } from './dead.ts';
 import { destinationBreakers, destinations } from './destinations.ts';
+import { endpointSights } from './endpoint-sights.ts';
+import { webhookEndpoints } from './endpoints.ts';
 import { flowControls } from './flow-controls.ts';
 import { forgetLog } from './forget-log.ts';
 import { LineCopy } from './line-copy.ts';
+import { deliveryLog } from './log.ts';
+import { deliveryMessages } from './messages.ts';
+import { DEFAULT_EVENT_DEDUP_MS } from './postgres-webhooks.ts';
 import { publishing } from './publish.ts';
 import { queues } from './queues.ts';
 import { runsRegularly } from './regularly.ts';
 import { reporting } from './report.ts';
+import { schedules } from './schedules.ts';
 import { signingKeys } from './signing-keys.ts';
 import { takeRates } from './take-rate.ts';
 import { apiTokens } from './tokens.ts';
@@ -32,6 +39,10 @@ export interface PostgresDeliveryOptions {
   readonly secret?: string | undefined;
   /** How long a deduplication id, or a content, is remembered, in milliseconds. Default: ten minutes. */
   readonly dedupMs?: number | undefined;
+  /** How long the id of a webhook's event is remembered, in milliseconds. Default: seven days. */
+  readonly eventDedupMs?: number | undefined;
+  /** After how long of nothing but failures a webhook endpoint is disabled, in milliseconds. Default: five days. */
+  readonly endpointFailingMs?: number | undefined;
   /** How long the log is kept, in milliseconds. Default: 14 days. */
   readonly keepLogMs?: number | undefined;
   /** How large a body may be, in bytes. Default: a mebibyte; at most 16. */
@@ -48,6 +59,8 @@ export interface PostgresDeliveryOptions {
 
 const DEFAULTS = {
   dedupMs: 10 * 60_000,
+  eventDedupMs: DEFAULT_EVENT_DEDUP_MS,
+  endpointFailingMs: 5 * 86_400_000,
   keepLogMs: 14 * 86_400_000,
   maxBodyBytes: 1_048_576,
 } as const;
@@ -55,7 +68,7 @@ const MOST_BODY_BYTES = 16 * 1_048_576;
 const FORGET_EVERY_MS = 60_000;
 
 /** Everything the delivery server knows and does on PostgreSQL, and what its sender needs. */
-export type PostgresDelivery = Omit<Deliveries, 'schedules' | 'endpoints' | 'messages' | 'dead' | 'log'> & {
+export type PostgresDelivery = Deliveries & {
   readonly sender: SenderStore;
 };
 
@@ -65,22 +78,32 @@ export function postgresDelivery(options: PostgresDeliveryOptions): PostgresDeli
   const copy = new LineCopy(sql, schema, effects);
   const onChanged = (line: string): Promise<void> => copy.changed(line);
   const keys = signingKeys(sql, schema, { secret, firstKeys, effects });
+  const sights = endpointSights(sql, schema, { secret, effects, failingMs: rules.endpointFailingMs });
   return {
     publishing: publishing(sql, schema, rules),
+    messages: deliveryMessages(sql, schema),
+    dead: deadDeliveries(sql, schema),
+    log: deliveryLog(sql, schema),
     queues: queues(sql, schema, onChanged),
     urlGroups: urlGroups(sql, schema),
     flowControls: flowControls(sql, schema, onChanged),
+    schedules: schedules(sql, schema, { ...rules, effects }),
     destinations: destinations(sql, schema),
+    endpoints: webhookEndpoints(sql, schema, { ...rules, secret, onChanged, forget: sights.forget }),
     signingKeys: keys,
     tokens: apiTokens(sql, schema, effects),
+    audit: async ({ actor, reason }, verb, details) => {
+      const auditWrite = `insert into ${schema}.audit (actor, verb, reason, details) values ($1::text, $2::text, $3::text, $4::text::jsonb)`;
+      await sql.query(auditWrite, [actor, verb, reason ?? null, JSON.stringify(details)]);
+    },
     sender: {
       ...reporting(sql, schema, rules.dedupMs),
       ...destinationBreakers(sql, schema),
       ...following(copy, effects, () => forgetLog(sql, schema, rules.keepLogMs)),
       takeRate: takeRates(sql, schema),
       signingKeys: () => keys.cached(),
-      endpointSecrets: () => Promise.resolve(undefined),
-      noteEndpoint: () => Promise.resolve(),
+      endpoint: sights.endpoint,
+      noteEndpoint: sights.noteEndpoint,
     },
   };
 }
@@ -114,7 +137,7 @@ interface Plan {
   readonly secret: string | undefined;
   readonly effects: Effects;
   readonly firstKeys: PostgresDeliveryOptions['firstKeys'];
-  readonly rules: { readonly dedupMs: number; readonly keepLogMs: number; readonly maxBodyBytes: number } & Pick<
+  readonly rules: { readonly [K in keyof typeof DEFAULTS]: number } & Pick<
     Required<PostgresDeliveryOptions>,
     'refuseUrl'
   >;
@@ -125,10 +148,13 @@ function checked(options: PostgresDeliveryOptions): Plan {
   if (!check.object('options', options, 'pass { pool }')) check.done();
   check.known(options, FIELDS);
   const { dedupMs = DEFAULTS.dedupMs, keepLogMs = DEFAULTS.keepLogMs, maxBodyBytes = DEFAULTS.maxBodyBytes } = options;
+  const { eventDedupMs = DEFAULTS.eventDedupMs, endpointFailingMs = DEFAULTS.endpointFailingMs } = options;
   const { pool, refuseUrl, answerTimeoutMs, secret, firstKeys, effects = systemEffects } = options;
   const whole = { min: 1_000, integer: true, write: 'write whole milliseconds from 1000' };
   check.number('dedupMs', dedupMs, whole);
   check.number('keepLogMs', keepLogMs, whole);
+  check.number('eventDedupMs', eventDedupMs, whole);
+  check.number('endpointFailingMs', endpointFailingMs, whole);
   check.number('maxBodyBytes', maxBodyBytes, {
     min: 0,
     max: MOST_BODY_BYTES,
@@ -141,7 +167,14 @@ function checked(options: PostgresDeliveryOptions): Plan {
   check.done();
   const schema = quotedSchema('postgresDelivery()', options.schema ?? DEFAULT_SCHEMA);
   const sql = boundedRunner(namedRunner(sqlRunner(pool), schema), answerTimeoutMs);
-  return { schema, sql, secret, effects, firstKeys, rules: { dedupMs, keepLogMs, maxBodyBytes, refuseUrl } };
+  return {
+    schema,
+    sql,
+    secret,
+    effects,
+    firstKeys,
+    rules: { dedupMs, eventDedupMs, endpointFailingMs, keepLogMs, maxBodyBytes, refuseUrl },
+  };
 }
 
 const FIELDS: readonly (keyof PostgresDeliveryOptions)[] = [
@@ -149,6 +182,8 @@ const FIELDS: readonly (keyof PostgresDeliveryOptions)[] = [
   'schema',
   'secret',
   'dedupMs',
+  'eventDedupMs',
+  'endpointFailingMs',
   'keepLogMs',
   'maxBodyBytes',
   'refuseUrl',

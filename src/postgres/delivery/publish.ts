@@ -70,14 +70,15 @@ function firstOfEachKey(messages: readonly NewMessage[]): ReadonlyMap<string, st
   return firstOf;
 }
 
-function groupOf({ to }: PublishRequest): string | undefined {
+function groupOf({ to }: Pick<PublishRequest, 'to'>): string | undefined {
   return to.kind === 'group' ? to.name : undefined;
 }
 
-async function groupsOf(
+/** The endpoints of the groups that are named, by their names. */
+export async function groupsOf(
   sql: SqlRunner,
   schema: string,
-  requests: readonly PublishRequest[],
+  requests: readonly Pick<PublishRequest, 'to'>[],
 ): Promise<ReadonlyMap<string, readonly UrlGroupEndpoint[]>> {
   const names = new Set(requests.map(groupOf).filter((name) => name !== undefined));
   if (names.size === 0) return new Map();

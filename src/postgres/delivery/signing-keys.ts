@@ -26,7 +26,7 @@ export function signingKeys(
   const keysRead = `select current, next from ${schema}.http_signing_key`;
   const keysMake = `insert into ${schema}.http_signing_key (current, next) values ($1::text, $2::text) on conflict do nothing`;
   const keysTurn = `update ${schema}.http_signing_key set current = next, next = $2::text, updated_at = clock_timestamp()
-    where next = $1::text returning 1 as turned`;
+    where next = $1::text`;
   let kept: { readonly keys: Promise<KeyPair>; readonly untilMs: number } | undefined;
 
   const read = async (): Promise<{ readonly current: string; readonly next: string }> => {
@@ -42,10 +42,10 @@ export function signingKeys(
   };
   const rotate = async (): Promise<KeyPair> => {
     const { next } = await read();
-    const turned = await sql.query(keysTurn, [next, await seal(secret, newKey())]);
+    // Where somebody else has turned them since they were read they are turned, and once is what was asked for.
+    await sql.query(keysTurn, [next, await seal(secret, newKey())]);
     kept = undefined;
-    // Somebody else has turned them since they were read: then they are turned, and once is what was asked for.
-    return turned.length > 0 ? get() : get();
+    return get();
   };
   return {
     get,

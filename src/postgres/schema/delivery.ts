@@ -1,5 +1,7 @@
+import { deadReplayFunction } from '../delivery/dead.ts';
 import { lineFunctions } from '../delivery/line-waiting.ts';
 import { publishFunctions } from '../delivery/publish-functions.ts';
+import { deliveryReads } from '../delivery/read-functions.ts';
 
 /**
  * What the delivery server keeps besides its messages, which are the engine's. `tx` is the transaction that changed a row last: whoever
@@ -12,6 +14,8 @@ export function deliveryTables(schema: string): readonly string[] {
     ...secretTables(schema),
     ...publishFunctions(schema),
     ...lineFunctions(schema),
+    ...deliveryReads(schema),
+    deadReplayFunction(schema),
   ];
 }
 

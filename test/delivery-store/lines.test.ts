@@ -1,0 +1,111 @@
+import { expect } from 'vitest';
+import { needs } from '../support/needs.ts';
+import { openDeliveries, to } from './delivery-database.ts';
+
+const test = needs('postgres');
+
+test('a queue counts what is not done in it, of all the messages that stand in line [X.8]', async ({ postgres }) => {
+  const { queues, publishing } = await openDeliveries(postgres);
+  const at = new Date(Date.now() + 60_000);
+  await queues.upsert('idle', { parallelism: 5 });
+  await publishing.publish([
+    to('https://a.example/', { queue: 'mail' }),
+    to('https://b.example/', { queue: 'mail' }, { notBefore: at }),
+    to('https://c.example/', { queue: 'other' }),
+    to('https://c.example/'),
+  ]);
+  expect(await queues.get('mail')).toMatchObject({ name: 'mail', parallelism: 1, isPaused: false, lag: 2 });
+  await queues.upsert('mail', { isPaused: true });
+  await queues.upsert('mail', { parallelism: 3 });
+  expect(await queues.list()).toMatchObject([
+    { name: 'idle', parallelism: 5, lag: 0 },
+    { name: 'mail', parallelism: 3, isPaused: true, lag: 2, createdAt: expect.any(Date) },
+    { name: 'other', lag: 1 },
+  ]);
+  expect(await queues.delete('mail')).toBe(true);
+  expect(await queues.delete('mail')).toBe(false);
+  expect(await queues.get('mail')).toBeUndefined();
+});
+
+test('the last message says what is allowed under its key, but for what is pinned [X.8]', async ({ postgres }) => {
+  const { flowControls, publishing } = await openDeliveries(postgres);
+  const publish = (flow: object | undefined): Promise<unknown> =>
+    publishing.publish([to('https://a.example/', { flowKey: 'ann' }, flow === undefined ? {} : { flow })]);
+  await publish({ parallelism: 2, rate: 10, periodMs: 60_000 });
+  await publish(undefined);
+  expect(await flowControls.get('ann')).toMatchObject({
+    parallelism: 2,
+    rate: 10,
+    periodMs: 60_000,
+    waiting: 2,
+    active: 0,
+    started: 0,
+  });
+  await publish({ parallelism: 3 });
+  expect(await flowControls.get('ann')).toMatchObject({ parallelism: 3, rate: undefined, periodMs: undefined });
+  await flowControls.pin('ann', { parallelism: 7 });
+  await publish({ parallelism: 1, rate: 5 });
+  expect(await flowControls.get('ann')).toMatchObject({
+    parallelism: 7,
+    rate: 5,
+    periodMs: 1_000,
+    isParallelismPinned: true,
+    isRatePinned: false,
+  });
+  await flowControls.unpin('ann', { parallelism: true });
+  await publish({ parallelism: 1, rate: 5 });
+  await flowControls.pause('ann');
+  await flowControls.pin('bob', { rate: 1 });
+  expect(await flowControls.list()).toMatchObject([
+    { key: 'ann', parallelism: 1, isPaused: true, waiting: 5 },
+    { key: 'bob', rate: 1, isRatePinned: true, waiting: 0 },
+  ]);
+  await flowControls.resume('ann');
+  expect(await flowControls.list('nn')).toMatchObject([{ key: 'ann', isPaused: false }]);
+  expect(await flowControls.get('nobody')).toBeUndefined();
+});
+
+test('so many start under a key within a period, over all who ask at once; the others are told when [X.8]', async ({
+  postgres,
+}) => {
+  const { flowControls, sender, database } = await openDeliveries(postgres);
+  await flowControls.pin('ann', { rate: 2, periodMs: 600_000 });
+  await flowControls.pin('bob', { parallelism: 1 });
+  const waits = await Promise.all(
+    ['ann', 'ann', 'bob', 'ann', 'ann', 'ann', 'nobody'].map((key) => sender.takeRate(key)),
+  );
+  const [first, second, bob, third, fourth, fifth, nobody] = waits.map(({ waitMs }) => waitMs);
+  expect([first, second, bob, nobody]).toEqual([undefined, undefined, undefined, undefined]);
+  expect(third).toBeGreaterThan(500_000);
+  expect(third).toBeLessThanOrEqual(600_000);
+  expect(fourth).toBe(third);
+  expect(fifth).toBe(Number(third) + 600_000);
+  expect(await flowControls.get('ann')).toMatchObject({ started: 2, periodStart: expect.any(Date) });
+  expect((await sender.takeRate('ann')).waitMs).toBeGreaterThan(500_000);
+  await database.sql(`update $S.http_flow set period_start = now() - interval '10 minutes' where key = 'ann'`);
+  expect(await sender.takeRate('ann')).toEqual({ waitMs: undefined });
+  expect(await flowControls.get('ann')).toMatchObject({ started: 1 });
+  await flowControls.resetRate('ann');
+  expect(await flowControls.get('ann')).toMatchObject({ started: 0, periodStart: undefined });
+});
+
+test('what a line may do is known once it is asked for, and followed from then on [X.8]', async ({ postgres }) => {
+  const here = await openDeliveries(postgres);
+  const { sender } = here;
+  const told: string[] = [];
+  sender.onChange((line) => told.push(line));
+  await sender.open();
+  await here.publishOne(to('https://a.example/', { queue: 'mail' }));
+  expect([sender.queue('mail'), sender.flow('ann')]).toEqual([undefined, undefined]);
+  await expect.poll(() => told.toSorted()).toEqual(['flow:ann', 'queue:mail']);
+  expect(sender.queue('mail')).toEqual({ parallelism: 1, isPaused: false });
+  expect(sender.flow('ann')).toEqual({ isPaused: false });
+  // Here at once, elsewhere at the next look.
+  await here.queues.upsert('mail', { parallelism: 4 });
+  expect(sender.queue('mail')).toEqual({ parallelism: 4, isPaused: false });
+  await here.publishOne(to('https://a.example/', { flowKey: 'ann' }, { flow: { rate: 3, periodMs: 5_000 } }));
+  await expect.poll(() => sender.flow('ann')).toEqual({ isPaused: false, rate: 3, periodMs: 5_000 });
+  expect(told).toEqual([...told.slice(0, 2), 'queue:mail', 'flow:ann']);
+  await sender.close();
+  await sender.close();
+});
