@@ -151,7 +151,6 @@ export const AUDIT_VERBS = [
   'disable-endpoint',
   'rotate-secret',
   'change-queue',
-  'change-group',
   'change-flow',
   'change-schedule',
 ] as const;

@@ -123,6 +123,13 @@ export class Conclusions<Tx> {
     this.#write(unit, delivery, handler, settlement, { kind: 'parked', handler: handler.name, delivery });
   }
 
+  /** A delivery whose time has come stands in line from now on. */
+  lineUp(unit: OwnedUnit, delivery: Delivery, handler: HandlerDefinition<Tx>): void {
+    const { seq, state, version, cycle } = delivery;
+    const settlement = { token: unit.token, seq, state, version, cycle, kind: 'ready' } as const;
+    this.#write(unit, delivery, handler, settlement, undefined);
+  }
+
   /** The lease passed to another, and perhaps back. The row tells what became of it. */
   #concludeStale(run: Run<Tx>, outcome: RunOutcome): void {
     if (outcome.kind === 'committed') this.#host.tell(this.#done(run));
@@ -145,7 +152,7 @@ export class Conclusions<Tx> {
   #settleKiller(run: Run<Tx>, handler: HandlerDefinition<Tx>): void {
     const { id, delivery } = run;
     const failure = { verdict: 'fail', kind: 'terminal' } as const;
-    const starts = run.unit.startsOf(delivery);
+    const starts = run.unit.marks.startsOf(delivery);
     const error = toDeliveryError(new HoldfastError('PROCESS_KILLED', { id, handler: handler.name, starts }), failure);
     const target = run.targetAt(this.#host.effects.monoMs());
     const plan = deadPlan(handler, delivery, target, delivery.attempts, error);

@@ -249,7 +249,7 @@ export type MarkTarget = SettleTarget & { readonly starts: number };
 /** A row of which an attempt has ended, with how long that took; of one that was not run it is not told. */
 export type EndedTarget = SettleTarget & { readonly durationMs?: number };
 
-/** How one run ended, to be written. */
+/** How one run ended, or what else becomes of a row, to be written. */
 export type Settlement =
   | (SettleTarget & { readonly kind: 'done'; readonly attempts: number; readonly durationMs: number })
   | (EndedTarget & {
@@ -276,7 +276,9 @@ export type Settlement =
       readonly delayMs: number;
       readonly holds: boolean;
       readonly error: DeliveryError;
-    });
+    })
+  /** Its time has come, but not its turn: it is read with those that are ready from now on. */
+  | (SettleTarget & { readonly kind: 'ready' });
 
 export interface SettleAnswer {
   /** The `seq`s that were written. The others were refused: the lease is lost, or the row changed. */

@@ -1,3 +1,4 @@
+import type { Deliveries } from '../delivery/deliveries.ts';
 import { OptionCheck } from '../kernel/check-options.ts';
 import type { Effects } from '../kernel/effects.ts';
 import type { Logger } from '../kernel/log.ts';
@@ -29,6 +30,8 @@ export interface Redaction {
 export interface OperatorServerOptions {
   /** Such as `postgresOperator({ pool })`. */
   readonly operator: Operator;
+  /** `postgresDelivery({ pool, … })`: then its part of the API is there too, below `api/delivery`. */
+  readonly deliveries?: Deliveries | undefined;
   /** Who asks; nothing: nobody we know. For applications that have users: look at their session. */
   readonly auth?: ((request: Request, facts: RequestFacts) => Promise<Who | undefined> | Who | undefined) | undefined;
   /** Secrets that let in, each with a name and a role. */
@@ -74,6 +77,7 @@ export interface OperatorServerOptions {
 
 const KNOWN: readonly (keyof OperatorServerOptions)[] = [
   'operator',
+  'deliveries',
   'auth',
   'tokens',
   'basePath',

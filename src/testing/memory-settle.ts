@@ -9,6 +9,13 @@ export function applySettlement(tables: MemoryTables, row: MemoryRow, settlement
     tables.finish(row, 'delivered', settlement.durationMs);
     return;
   }
+  if (settlement.kind === 'ready') {
+    row.state = 'ready';
+    row.dueAtMs = undefined;
+    row.holds = false;
+    row.tx = tables.ids.pass();
+    return;
+  }
   const nowMs = tables.nowMs();
   row.error = settlement.error;
   if (settlement.kind === 'postpone') {

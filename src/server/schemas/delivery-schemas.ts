@@ -204,13 +204,22 @@ export const ENDPOINT: Schema<WebhookEndpointRecord> = object<WebhookEndpointRec
 export type FoundOne<T> = { readonly kind: 'found'; readonly item: T } | { readonly kind: 'not-found' };
 
 export function foundOne<T>(of: Schema<T>): Schema<FoundOne<T>> {
-  return kinds<FoundOne<T>>({ found: { item: of }, 'not-found': {} } as never);
+  return kinds<FoundOne<T>>({ found: { item: of }, 'not-found': {} });
+}
+
+/** As an answer. */
+export function asFound<T>(item: T | undefined): FoundOne<T> {
+  return item === undefined ? { kind: 'not-found' } : { kind: 'found', item };
 }
 
 /** A change that was made, or there was nothing to change. */
 export type Changed = { readonly kind: 'done' } | { readonly kind: 'not-found' };
 
 export const CHANGED: Schema<Changed> = kinds<Changed>({ done: {}, 'not-found': {} });
+
+export function asChanged(isDone: boolean): Changed {
+  return { kind: isDone ? 'done' : 'not-found' };
+}
 
 /** How many were changed. */
 export type Counted =
