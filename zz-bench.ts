@@ -1,0 +1,11 @@
+import { migrate } from 'holdfast/postgres';
+import { findBenchServer, poolOn } from './bench/engine/bench-database.ts';
+import { seed } from './bench/operate/seed.ts';
+const server = await findBenchServer();
+const db = await server.open();
+const pool = poolOn(db.url, 4);
+const c = await pool.connect(); await migrate(c); c.release();
+await seed(pool, { delivered: 1_000_000, dead: 50_000 });
+console.log('URL', db.url);
+setInterval(() => {}, 1000);
+process.on('SIGINT', async () => { await pool.end(); await db.close(); await server.close(); process.exit(0); });
