@@ -7,7 +7,7 @@ import type { Command, Invocation } from '../command.ts';
 import { openDatabase, schemaName } from '../database.ts';
 import { databaseTarget } from '../database-target.ts';
 import { loadConfig } from '../load-config.ts';
-import { databaseOperator } from '../open-operator.ts';
+import { databaseOperator, databaseSessions } from '../open-operator.ts';
 import { RelayPrinter } from '../relay-printer.ts';
 import { SERVER_OPTIONS, serveUntilStopped, tokensOf } from './serve.ts';
 
@@ -39,7 +39,8 @@ export const dev: Command = {
         // The module of the user reads it as it would anywhere; this process has no other database.
         env['DATABASE_URL'] = postgres.url;
         const stop = await startServices(invocation);
-        await serveUntilStopped(invocation, databaseOperator(database), tokens);
+        const served = { operator: databaseOperator(database), endedSessions: databaseSessions(database) };
+        await serveUntilStopped(invocation, served, tokens);
         await stop();
       } finally {
         await database.close();

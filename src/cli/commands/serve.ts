@@ -1,6 +1,7 @@
 import { hideSecrets } from '../../kernel/hide-secrets.ts';
 import type { LogFields, Logger } from '../../kernel/log.ts';
 import { mcpServer } from '../../mcp/mcp-server.ts';
+import type { EndedSessions } from '../../operator/ended-sessions.ts';
 import type { Operator } from '../../operator/operator.ts';
 import { operatorServer, type OperatorServer } from '../../server/operator-server.ts';
 import { isLocalHost } from '../../server/peer.ts';
@@ -11,7 +12,7 @@ import { driveBulks } from '../drive-bulks.ts';
 import type { Io } from '../io.ts';
 import { importPackage } from '../import-package.ts';
 import { type Listening, listen } from '../listen.ts';
-import { databaseOperator } from '../open-operator.ts';
+import { databaseOperator, databaseSessions } from '../open-operator.ts';
 import { serverTokens } from '../server-tokens.ts';
 import { stopSignals } from '../stop-signals.ts';
 
@@ -48,10 +49,11 @@ export const serve: Command = {
   ],
   run: async (invocation) => {
     const tokens = tokensOf(invocation);
-    const operator = databaseOperator(await invocation.database(), invocation.version);
+    const database = await invocation.database();
+    const operator = databaseOperator(database, invocation.version);
     // Whatever is wrong with the database is told at once, not to the first who looks.
     await operator.handlers();
-    await serveUntilStopped(invocation, operator, tokens);
+    await serveUntilStopped(invocation, { operator, endedSessions: databaseSessions(database) }, tokens);
     return EXIT.ok;
   },
 };
@@ -68,19 +70,25 @@ export function tokensOf({ options, io }: Invocation): readonly Token[] {
   return tokens;
 }
 
+/** What is served. */
+interface Served {
+  readonly operator: Operator;
+  readonly endedSessions: EndedSessions;
+}
+
 /** Serves until a signal comes, then answers what was asked and ends. */
 export async function serveUntilStopped(
   invocation: Invocation,
-  operator: Operator,
+  served: Served,
   tokens: readonly Token[],
 ): Promise<void> {
   const { io, output } = invocation;
-  const server = serverOf(invocation, operator, tokens);
+  const server = serverOf(invocation, served, tokens);
   const listening = await listen(server, invocation.options.text('host') ?? '127.0.0.1', portOf(invocation));
   const stop = stopSignals(io, (name) => say(invocation, 'stopping', `${name}: stopping; once more ends at once`));
   const url = urlOf(invocation, listening);
   output.record({ event: 'serving', url }, () => output.line(`Serving ${url}`));
-  const bulks = driveBulks(operator, io.effects, stop.signal);
+  const bulks = driveBulks(served.operator, io.effects, stop.signal);
   try {
     await stop.heard;
     await Promise.all([listening.close(), bulks]);
@@ -99,7 +107,7 @@ function portOf({ options }: Invocation): number {
   return port;
 }
 
-function serverOf({ options, io, version }: Invocation, operator: Operator, tokens: readonly Token[]): OperatorServer {
+function serverOf({ options, io, version }: Invocation, { operator, endedSessions }: Served, tokens: readonly Token[]): OperatorServer {
   const redact = options.list('redact');
   const agents = mcpServer({
     operator,
@@ -110,6 +118,7 @@ function serverOf({ options, io, version }: Invocation, operator: Operator, toke
   return operatorServer({
     operator,
     tokens,
+    endedSessions,
     basePath: options.text('base-path'),
     isReadOnly: options.flag('read-only'),
     localActor: io.user,

@@ -8,6 +8,9 @@ export function operateSurface(schema: string): readonly string[] {
     ...groupTables(schema),
     groupListFunction(schema),
     ...bulkTables(schema),
+    // Logouts: digests of sessions, until these would have ended.
+    `create table ${schema}.ended_session (mark text primary key, until timestamptz not null)`,
+    `create index ended_session_until on ${schema}.ended_session (until)`,
     ...bulkFunctions(schema),
     ...keyFunctions(schema),
   ];
