@@ -13,7 +13,7 @@ import { commitSafely } from './local-fault.ts';
 import { OwnedUnit, type UnitSink } from './owned-unit.ts';
 import { ProbeTurns } from './probe-turns.ts';
 import type { RelayEvent } from './relay-event.ts';
-import type { CommitOutcome, Delivery, FreeUnit, Lane, RelaySession, Token } from './relay-store.ts';
+import type { Behind, CommitOutcome, Delivery, FreeUnit, Lane, RelaySession, Token } from './relay-store.ts';
 import { failureOf, runGroup, runHandler, type RunnerHost } from './run-handler.ts';
 import { runPublishing, sequenceText } from './run-publishing.ts';
 import { Run, type RunOutcome } from './run.ts';
@@ -172,9 +172,9 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     void this.#fetchTail(unit, line, seqs);
   }
 
-  parked(unit: OwnedUnit, delivery: Delivery): void {
+  parked(unit: OwnedUnit, delivery: Delivery, behind: Behind): void {
     const lane = this.laneOf(delivery.unit);
-    if (lane) this.#conclusions.park(unit, delivery, lane.handler);
+    if (lane) this.#conclusions.park(unit, delivery, lane.handler, behind);
   }
 
   /** Starts what may run, once all that is being told now has been told. */

@@ -72,6 +72,12 @@ export class KeyLine {
     return this.#holders && earliestOf(this.#holders, this.#isSorted);
   }
 
+  /** A holder that is a dead letter, the first as a rule. */
+  get deadHolder(): number | undefined {
+    if (this.#deadHolders > 0) for (const [seq, isDead] of this.#holders ?? []) if (isDead) return seq;
+    return undefined;
+  }
+
   /** The time of a holder has come. */
   addDue(delivery: Delivery): void {
     this.#due ??= new Map();

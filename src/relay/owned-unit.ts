@@ -1,5 +1,5 @@
 import { KeyLine } from './key-line.ts';
-import type { Delivery, Token, UnitLoad } from './relay-store.ts';
+import type { Behind, Delivery, Token, UnitLoad } from './relay-store.ts';
 
 /** What a unit asks of the process that owns it. */
 export interface UnitSink {
@@ -8,7 +8,7 @@ export interface UnitSink {
   /** These places in line are next and their deliveries must be fetched. */
   wanted(unit: OwnedUnit, line: KeyLine, seqs: readonly number[]): void;
   /** This delivery stands behind a dead letter and is to be set aside. */
-  parked(unit: OwnedUnit, delivery: Delivery): void;
+  parked(unit: OwnedUnit, delivery: Delivery, behind: Behind): void;
 }
 
 /** How the end of a run changes its line. `passes`: others go on once that is written, see `passed`. */
@@ -352,9 +352,11 @@ export class OwnedUnit {
   }
 
   #park(line: KeyLine, delivery: Delivery): void {
+    const seq = line.deadHolder ?? delivery.seq;
+    const behind = { seq, isWritten: !this.#settling.has(seq) };
     this.#settling.set(delivery.seq, delivery.key);
     this.#hold(line, delivery.seq, true);
-    this.#sink.parked(this, delivery);
+    this.#sink.parked(this, delivery, behind);
   }
 
   #run(delivery: Delivery): void {
