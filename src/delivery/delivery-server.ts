@@ -15,7 +15,7 @@ import { DELIVERY_HANDLER, DELIVERY_SERVICE, DELIVERY_TYPE, type DeliveryRequest
 import { type DestinationBreakerOptions, DestinationGates } from './destination-gates.ts';
 import { guardedSockets, type Resolve } from './guarded-sockets.ts';
 import { ReportBatcher } from './report-batcher.ts';
-import { ScheduleLoop } from './schedule-loop.ts';
+import { ScheduleClock } from './schedule-clock.ts';
 import type { Schedules } from './schedules.ts';
 import type { SenderStore } from './sender-store.ts';
 
@@ -29,7 +29,7 @@ export interface DeliveryOptions<Tx, SendTx = Tx> extends Pick<
   /** The delivery server's: `postgresDelivery({ pool, … }).sender`. */
   readonly sender: SenderStore;
   /** What is published again and again. Default: nothing is. */
-  readonly schedules?: Pick<Schedules, 'fire'> | undefined;
+  readonly schedules?: Pick<Schedules, 'fire' | 'onChange'> | undefined;
   /** Who may be called. Default: public addresses. */
   readonly addresses?: AddressRules | undefined;
   /** How many deliveries are on their way at once in this process. Default 512. */
@@ -72,7 +72,7 @@ export async function startDeliveries<Tx, SendTx = Tx>(
   const lines = new DeliveryLines({ effects, settings: sender, gates, slots });
   const guard = new AddressGuard(options.addresses);
   const sockets = guardedSockets(guard, { resolve: options.resolve, ca: options.ca });
-  const loop = schedules && new ScheduleLoop({ effects, schedules, storeFailed });
+  const loop = schedules && new ScheduleClock({ effects, schedules, onError: storeFailed });
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   const maxTimeoutMs = Math.max(timeoutMs, options.maxTimeoutMs ?? MAX_TIMEOUT_MS);
   const host: DeliverHost = {

@@ -1,5 +1,7 @@
+import type { Deliveries } from '../delivery/deliveries.ts';
 import type { Operator } from '../operator/operator.ts';
 import { type Caller, forgedWrite, tooMany } from './authenticate.ts';
+import { DeliveryViews } from './delivery-views.ts';
 import { matchRoutes } from './match-route.ts';
 import { isRefusedKind } from './openapi.ts';
 import { takePayload } from './payload-query.ts';
@@ -8,7 +10,7 @@ import type { RateLimit } from './rate-limit.ts';
 import { readJson } from './read-body.ts';
 import { readFields, readQuery } from './read-value.ts';
 import { type Call, mayAs, type Role, type Route } from './route.ts';
-import { ROUTES } from './routes/all-routes.ts';
+import { ALL_ROUTES, ROUTES } from './routes/all-routes.ts';
 import { text } from './schema.ts';
 import type { OperatorServerOptions } from './server-options.ts';
 
@@ -17,6 +19,8 @@ export interface RouteSetting {
   readonly options: OperatorServerOptions;
   /** The operator as somebody of this role sees it. */
   readonly operatorFor: (role: Role) => Operator;
+  /** Nothing of payloads is hidden from this role. */
+  readonly seesAll: (role: Role) => boolean;
   readonly writes: RateLimit;
 }
 
@@ -27,7 +31,8 @@ export async function answerRoute(
   path: string,
   caller: Caller,
 ): Promise<Response> {
-  const matches = matchRoutes(ROUTES, path);
+  const { deliveries } = setting.options;
+  const matches = matchRoutes(deliveries === undefined ? ROUTES : ALL_ROUTES, path);
   const method = request.method === 'HEAD' ? 'GET' : request.method;
   const match = matches.find(({ route }) => route.method === method);
   if (!match)
@@ -49,6 +54,9 @@ export async function answerRoute(
     operator: setting.operatorFor(caller.role),
     by: { actor: caller.actor, ...(typeof reason === 'string' ? { reason } : {}) },
     policyOf: setting.options.policyOf,
+    // Without them there is no route that asks for them.
+    deliveries: deliveries as Deliveries,
+    views: new DeliveryViews(setting.seesAll(caller.role)),
   });
   return outcomeResponse(route, outcome);
 }

@@ -1,15 +1,14 @@
 import { PLAIN_ROUTES, type PlainRoute } from './plain-routes.ts';
 import { isRefusal, refusalStatus } from './problem.ts';
 import type { Route } from './route.ts';
-import { ROUTES } from './routes/all-routes.ts';
 import { kindOf, objectOf, type JsonSchema } from './schema.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
 /** The API as an OpenAPI 3.1 document, made from the routes. */
-export function openApi(version: string, basePath: string): Json {
+export function openApi(version: string, basePath: string, routes: readonly Route[]): Json {
   const paths: Record<string, Record<string, Json>> = {};
-  for (const route of ROUTES) {
+  for (const route of routes) {
     const path = `/${route.path.replaceAll(/:(\w+)/g, '{$1}')}`;
     (paths[path] ??= {})[route.method.toLowerCase()] = operationOf(route);
   }

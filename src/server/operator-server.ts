@@ -17,6 +17,7 @@ import { ReadinessCheck } from './readiness.ts';
 import { redactedOperator } from './redacted-operator.ts';
 import { RedactionRules } from './redaction.ts';
 import type { Role } from './route.ts';
+import { ALL_ROUTES, ROUTES } from './routes/all-routes.ts';
 import { withSecurity } from './security-headers.ts';
 import { checkServerOptions, type OperatorServerOptions, type RequestFacts } from './server-options.ts';
 import { SESSION_SECONDS } from './sessions.ts';
@@ -73,6 +74,7 @@ class Server {
     this.#setting = {
       options,
       operatorFor: (role: Role): Operator => (rules.seesAll(role) ? operator : redacted),
+      seesAll: (role: Role): boolean => rules.seesAll(role),
       writes: new RateLimit(effects, options.writesPerMinute ?? 600),
     };
   }
@@ -130,11 +132,11 @@ class Server {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     switch (path) {
       case 'api/openapi.json':
-        return isRead ? Response.json(openApi(this.#version, basePath)) : problemResponse(wrongMethod(['GET']));
+        return isRead ? Response.json(this.#document(basePath)) : problemResponse(wrongMethod(['GET']));
       case 'api/events':
         if (!isRead) return problemResponse(wrongMethod(['GET']));
         if (request.method === 'HEAD') return new Response(null, { headers: EVENT_HEADERS });
-        return this.#hub.open() ?? problemResponse(TOO_MANY_STREAMS);
+        return this.#hub.open(caller.actor) ?? problemResponse(TOO_MANY_STREAMS);
       case 'metrics':
         return isRead ? this.#metrics() : problemResponse(wrongMethod(['GET']));
       case 'mcp':
@@ -142,6 +144,10 @@ class Server {
       default:
         return answerRoute(this.#setting, request, path, caller);
     }
+  }
+
+  #document(basePath: string): unknown {
+    return openApi(this.#version, basePath, this.#options.deliveries === undefined ? ROUTES : ALL_ROUTES);
   }
 
   async #mcp(request: Request, caller: Caller): Promise<Response> {
@@ -167,7 +173,7 @@ class Server {
         if ('status' in caller) return problemResponse(caller);
         const forged = forgedWrite(request, caller, this.#options.origins ?? []);
         if (forged) return problemResponse(forged);
-        this.#gate.end(request);
+        await this.#gate.end(request);
         return Response.json({ kind: 'ended' }, { headers: { 'set-cookie': sessionCookie(request, basePath, '', 0) } });
       }
       default:
@@ -192,8 +198,9 @@ class Server {
   }
 
   #sessionOf({ actor, role, csrf }: Caller, headers: Record<string, string> = {}): Response {
-    const isReadOnly = this.#options.isReadOnly ?? false;
-    return Response.json({ actor, role, csrf, version: this.#version, isReadOnly }, { headers });
+    const { isReadOnly = false, deliveries } = this.#options;
+    const isDelivering = deliveries !== undefined;
+    return Response.json({ actor, role, csrf, version: this.#version, isReadOnly, isDelivering }, { headers });
   }
 
   async #refusal(request: Request, place: Place): Promise<Problem> {

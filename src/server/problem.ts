@@ -39,6 +39,7 @@ export function wrongFields(of: string, problems: readonly OptionProblem[]): Pro
 /** Refusals of the operator, wherever they come up, and the status they have. */
 const REFUSED: Readonly<Record<string, readonly [status: number, title: string, next: string]>> = {
   'not-found': [404, 'There is no such thing', 'See the id; what is finished is forgotten after a while.'],
+  invalid: [400, 'What was given cannot be', 'Correct what is named, and send it again.'],
   'bad-id': [400, 'That is no id', 'Copy the whole id from a list.'],
   'not-failed': [409, 'Nothing of it has failed', 'See where its deliveries stand with …/why.'],
   'unknown-handler': [409, 'There is no such handler', 'Write one of those that are known.'],

@@ -21,7 +21,7 @@ export async function readJson(request: Request, mostBytes: number): Promise<Bod
 }
 
 /** The whole body; nothing where it is larger. */
-async function readBytes(request: Request, mostBytes: number): Promise<Uint8Array | undefined> {
+export async function readBytes(request: Request, mostBytes: number): Promise<Uint8Array | undefined> {
   if (Number(request.headers.get('content-length') ?? 0) > mostBytes) return undefined;
   if (request.body === null) return new Uint8Array();
   const parts: Uint8Array[] = [];

@@ -1,4 +1,4 @@
-import type { DestinationSight, SenderStore } from '../../src/delivery/sender-store.ts';
+import type { DestinationSight, EndpointSight, SenderStore } from '../../src/delivery/sender-store.ts';
 
 type Report = Parameters<SenderStore['report']>[0][number];
 
@@ -8,7 +8,7 @@ export class MemorySender implements SenderStore {
   readonly keys = { current: 'sig_current', next: 'sig_next' };
   readonly queues = new Map<string, { parallelism: number; isPaused: boolean }>();
   readonly flows = new Map<string, { parallelism?: number; rate?: number; periodMs?: number; isPaused: boolean }>();
-  readonly secrets = new Map<string, readonly string[]>();
+  readonly endpoints = new Map<string, EndpointSight | 'disabled'>();
   readonly noted: [string, string][] = [];
   readonly changes: Parameters<SenderStore['changeDestination']>[0][] = [];
   /** What the next calls of `report` come to. */
@@ -84,8 +84,8 @@ export class MemorySender implements SenderStore {
     this.#breakers.set(destination, { sight, dueMs: 0 });
   }
 
-  async endpointSecrets(endpointId: string): Promise<readonly string[] | undefined> {
-    return this.secrets.get(endpointId);
+  async endpoint(endpointId: string): Promise<EndpointSight | 'disabled' | undefined> {
+    return this.endpoints.get(endpointId);
   }
 
   async noteEndpoint(endpointId: string, answer: 'well' | 'failed' | 'gone'): Promise<void> {

@@ -112,13 +112,14 @@ async function read(
         where d.id is not null or e.outcome is not null), '{}'))::text as row
     from ${schema}.http_schedule s where $1::text is null or s.id = $1::text order by s.created_at, s.id`;
   const rows = await sql.query(scheduleRead, [scheduleId ?? null]);
-  return rows.map((row) => ({
-    ...(readJson(row, 'input') as Omit<ScheduleInput, 'scheduleId'>),
-    ...readRecord<Omit<ScheduleRecord, keyof ScheduleInput> & { readonly scheduleId: string }>(
-      readJson(row, 'row') as Fields,
-      ['createdAt', 'lastAt', 'nextAt'],
-    ),
-  }));
+  return rows.map(toSchedule);
+}
+
+type KeptFields = Omit<ScheduleRecord, keyof ScheduleInput> & { readonly scheduleId: string };
+
+function toSchedule(row: Record<string, unknown>): ScheduleRecord {
+  const input = readJson(row, 'input') as Omit<ScheduleInput, 'scheduleId'>;
+  return { ...input, ...readRecord<KeptFields>(readJson(row, 'row') as Fields, ['createdAt', 'lastAt', 'nextAt']) };
 }
 
 function refused(message: string): ScheduleOutcome {

@@ -4,6 +4,7 @@ import type { WebhookEvent, WebhookSent } from '../../delivery/webhook-endpoints
 import { OptionCheck } from '../../kernel/check-options.ts';
 import { HoldfastError } from '../../kernel/error.ts';
 import { findUnstorable } from '../../kernel/unstorable.ts';
+import type { NewMessage } from '../../outbox/outbox-store.ts';
 import { newId } from '../../system/new-id.ts';
 import { systemEffects } from '../../system/effects.ts';
 import { messageInput } from '../fan-out.ts';
@@ -20,7 +21,7 @@ export interface WebhookRules {
 const MAX_ID = 200;
 
 /**
- * Sends an event to all endpoints that are enabled and want it, through whatever connection or transaction this is: two statements, of
+ * Sends an event to all endpoints that are enabled and want it, or to one that is named, through whatever connection or transaction this is: two statements, of
  * which the second is all that is written.
  */
 export async function sendWebhook(
@@ -28,35 +29,38 @@ export async function sendWebhook(
   schema: string,
   rules: WebhookRules,
   event: WebhookEvent,
+  to?: string,
 ): Promise<WebhookSent> {
   const body = bodyOf(event, rules);
   const eventId = event.eventId ?? newId();
   const endpointsFor = `select e.id, e.url, e.retry_seconds::text as retry_seconds from ${schema}.http_endpoint e
-    where e.is_enabled and e.event_types ?| $1::text[] order by e.id`;
-  const rows = await sql.query(endpointsFor, [patternsOf(event.type)]);
-  const messages = rows.map((row) => {
-    const retrySeconds = JSON.parse(String(row['retry_seconds'])) as readonly number[];
-    const id = String(row['id']);
-    const request: DeliveryRequest = {
-      url: String(row['url']),
-      method: 'POST',
-      headers: { 'Content-Type': ['application/json'] },
-      body,
-      retries: retrySeconds.length,
-      retrySeconds,
-      signedBy: 'endpoint',
-      endpointId: id,
-      eventType: event.type,
-      flowKey: `endpoint:${id}`,
-    };
-    // They belong together by the id of the event, so that one trace shows them all.
-    return { ...messageOf(request, undefined, undefined), correlationId: eventId };
-  });
+    where e.is_enabled and case when $2::text is null then e.event_types ?| $1::text[] else e.id = $2::text end order by e.id`;
+  const rows = await sql.query(endpointsFor, [patternsOf(event.type), to ?? null]);
+  const messages = rows.map((row) => messageFor(row, event.type, body, eventId));
   const sendCall = `select ${schema}.http_webhook_send($1::text, $2::text::float8, $3::text) as sent`;
   const dedupMs = event.eventId === undefined ? null : rules.eventDedupMs;
   const [row] = await sql.query(sendCall, [eventId, dedupMs, messageInput(messages)]);
   if (typeof row?.['sent'] !== 'string') throw new HoldfastError('OUTBOX_FULL', {});
   return { eventId, ...(JSON.parse(row['sent']) as Omit<WebhookSent, 'eventId'>) };
+}
+
+/** The message for one endpoint. All of an event belong together by its id, so that one trace shows them. */
+function messageFor(row: Record<string, unknown>, eventType: string, body: string, eventId: string): NewMessage {
+  const retrySeconds = JSON.parse(String(row['retry_seconds'])) as readonly number[];
+  const id = String(row['id']);
+  const request: DeliveryRequest = {
+    url: String(row['url']),
+    method: 'POST',
+    headers: { 'Content-Type': ['application/json'] },
+    body,
+    retries: retrySeconds.length,
+    retrySeconds,
+    signedBy: 'endpoint',
+    endpointId: id,
+    eventType,
+    flowKey: `endpoint:${id}`,
+  };
+  return { ...messageOf(request, undefined, undefined), correlationId: eventId };
 }
 
 /** The body as Standard Webhooks has it. Throws for what is no event. */

@@ -1,0 +1,44 @@
+import type { ApiTokenRecord, ApiTokens, Scope } from '../delivery/secrets.ts';
+import { SCOPES } from '../delivery/secrets.ts';
+import { Refusal } from './refusal.ts';
+
+/** Who asks. */
+export interface Caller {
+  readonly token: ApiTokenRecord;
+  /** The token stood in the query. */
+  readonly isTokenInQuery: boolean;
+}
+
+/**
+ * Who asks, by the token in the `Authorization` header; without that header and where `mayBeInQuery`, by `qstash_token` of the query.
+ * Refused with 401.
+ */
+export async function callerOf(
+  tokens: ApiTokens,
+  authorization: string | undefined,
+  query: URLSearchParams,
+  mayBeInQuery: boolean,
+): Promise<Caller> {
+  const isTokenInQuery = authorization === undefined && mayBeInQuery;
+  const text = isTokenInQuery
+    ? (query.get('qstash_token') ?? undefined)
+    : /^Bearer +([!-~]+) *$/i.exec(authorization ?? '')?.[1];
+  if (text === undefined || text === '') {
+    throw unauthorized('no token was given; send Authorization: Bearer <token>');
+  }
+  const token = text.length > 1_000 ? undefined : await tokens.verify(text);
+  if (token === undefined) throw unauthorized('the token is not known here; make one with holdfast token create');
+  return { token, isTokenInQuery };
+}
+
+/** A scope lets do what those before it let do. Refused with 403. */
+export function demandScope({ name, scopes }: ApiTokenRecord, needed: Scope): void {
+  const rank = Math.max(-1, ...scopes.map((scope) => SCOPES.indexOf(scope)));
+  if (rank < SCOPES.indexOf(needed)) {
+    throw new Refusal(403, `the token ${JSON.stringify(name)} may not do that: it takes the scope ${needed}`);
+  }
+}
+
+function unauthorized(message: string): Refusal {
+  return new Refusal(401, `unauthorized: ${message}`, { 'www-authenticate': 'Bearer' });
+}
