@@ -1,7 +1,7 @@
 import { HoldfastError } from '../kernel/error.ts';
 
 /** The least a secret must have: as many characters as the key has bytes. */
-const MIN_SECRET_LENGTH = 32;
+export const MIN_SECRET_LENGTH = 32;
 
 const VERSION = 's1';
 const IV_BYTES = 12;
