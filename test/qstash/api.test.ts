@@ -15,7 +15,7 @@ async function raw(
 ): Promise<readonly [status: number, body: string]> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
-  socket.end(
+  socket.write(
     [`${line} HTTP/1.1`, `Host: ${hostname}`, 'Connection: close', 'Content-Length: 0', ...headers, '', ''].join(
       '\r\n',
     ),

@@ -1,6 +1,7 @@
 import { hideSecrets } from '../../kernel/hide-secrets.ts';
 import type { LogFields, Logger } from '../../kernel/log.ts';
 import { mcpServer } from '../../mcp/mcp-server.ts';
+import type { EndedSessions } from '../../operator/ended-sessions.ts';
 import type { Operator } from '../../operator/operator.ts';
 import { operatorServer, type OperatorServer } from '../../server/operator-server.ts';
 import { isLocalHost } from '../../server/peer.ts';
@@ -12,7 +13,7 @@ import { driveBulks } from '../drive-bulks.ts';
 import type { Io } from '../io.ts';
 import { importPackage } from '../import-package.ts';
 import { type Listening, listen, mounted } from '../listen.ts';
-import { databaseOperator } from '../open-operator.ts';
+import { databaseOperator, databaseSessions } from '../open-operator.ts';
 import { serverTokens } from '../server-tokens.ts';
 import { stopSignals } from '../stop-signals.ts';
 
@@ -63,7 +64,8 @@ export const serve: Command = {
     // Whatever is wrong with the database is told at once, not to the first who looks.
     await operator.handlers();
     const delivering = place && (await deliverHere(invocation, database, { ...place, logger: stderrLogger(io) }));
-    await serveUntilStopped(invocation, operator, tokens, { delivering });
+    const served = { operator, endedSessions: databaseSessions(database) };
+    await serveUntilStopped(invocation, served, tokens, { delivering });
     return EXIT.ok;
   },
 };
@@ -80,15 +82,22 @@ export function tokensOf({ options, io }: Invocation): readonly Token[] {
   return tokens;
 }
 
+/** What is served. */
+interface Served {
+  readonly operator: Operator;
+  readonly endedSessions: EndedSessions;
+}
+
 /** Serves until a signal comes, then answers what was asked and ends. */
 export async function serveUntilStopped(
   invocation: Invocation,
-  operator: Operator,
+  served: Served,
   tokens: readonly Token[],
   { delivering, port }: Serving = {},
 ): Promise<void> {
   try {
-    await serving(invocation, mounted(serverOf(invocation, operator, tokens), delivering?.api), operator, port);
+    const server = mounted(serverOf(invocation, served, tokens), delivering?.api);
+    await serving(invocation, server, served.operator, port);
   } finally {
     await delivering?.stop();
   }
@@ -131,7 +140,11 @@ function portOf({ options }: Invocation, usual: number): number {
   return port;
 }
 
-function serverOf({ options, io, version }: Invocation, operator: Operator, tokens: readonly Token[]): OperatorServer {
+function serverOf(
+  { options, io, version }: Invocation,
+  { operator, endedSessions }: Served,
+  tokens: readonly Token[],
+): OperatorServer {
   const redact = options.list('redact');
   const agents = mcpServer({
     operator,
@@ -142,6 +155,7 @@ function serverOf({ options, io, version }: Invocation, operator: Operator, toke
   return operatorServer({
     operator,
     tokens,
+    endedSessions,
     basePath: options.text('base-path'),
     isReadOnly: options.flag('read-only'),
     localActor: io.user,
