@@ -1,3 +1,4 @@
+import type { Deliveries } from '../../delivery/deliveries.ts';
 import { hideSecrets } from '../../kernel/hide-secrets.ts';
 import type { LogFields, Logger } from '../../kernel/log.ts';
 import { mcpServer } from '../../mcp/mcp-server.ts';
@@ -12,6 +13,7 @@ import { driveBulks } from '../drive-bulks.ts';
 import type { Io } from '../io.ts';
 import { importPackage } from '../import-package.ts';
 import { type Listening, listen, mounted } from '../listen.ts';
+import { databaseDeliveries } from '../open-deliveries.ts';
 import { databaseOperator } from '../open-operator.ts';
 import { serverTokens } from '../server-tokens.ts';
 import { stopSignals } from '../stop-signals.ts';
@@ -63,7 +65,8 @@ export const serve: Command = {
     // Whatever is wrong with the database is told at once, not to the first who looks.
     await operator.handlers();
     const delivering = place && (await deliverHere(invocation, database, { ...place, logger: stderrLogger(io) }));
-    await serveUntilStopped(invocation, operator, tokens, { delivering });
+    const deliveries = delivering?.deliveries ?? databaseDeliveries(database, io);
+    await serveUntilStopped(invocation, operator, tokens, { delivering, deliveries });
     return EXIT.ok;
   },
 };
@@ -85,10 +88,15 @@ export async function serveUntilStopped(
   invocation: Invocation,
   operator: Operator,
   tokens: readonly Token[],
-  { delivering, port }: Serving = {},
+  { delivering, port, deliveries = delivering?.deliveries }: Serving = {},
 ): Promise<void> {
   try {
-    await serving(invocation, mounted(serverOf(invocation, operator, tokens), delivering?.api), operator, port);
+    await serving(
+      invocation,
+      mounted(serverOf(invocation, operator, tokens, deliveries), delivering?.api),
+      operator,
+      port,
+    );
   } finally {
     await delivering?.stop();
   }
@@ -97,6 +105,8 @@ export async function serveUntilStopped(
 interface Serving {
   /** Is stopped when nothing more can come in. */
   readonly delivering?: DeliveringHere | undefined;
+  /** What is shown of deliveries. Default: those that are made here. */
+  readonly deliveries?: Deliveries | undefined;
   /** Where none was asked for. */
   readonly port?: number | undefined;
 }
@@ -131,7 +141,12 @@ function portOf({ options }: Invocation, usual: number): number {
   return port;
 }
 
-function serverOf({ options, io, version }: Invocation, operator: Operator, tokens: readonly Token[]): OperatorServer {
+function serverOf(
+  { options, io, version }: Invocation,
+  operator: Operator,
+  tokens: readonly Token[],
+  deliveries: Deliveries | undefined,
+): OperatorServer {
   const redact = options.list('redact');
   const agents = mcpServer({
     operator,
@@ -141,6 +156,7 @@ function serverOf({ options, io, version }: Invocation, operator: Operator, toke
   });
   return operatorServer({
     operator,
+    deliveries,
     tokens,
     basePath: options.text('base-path'),
     isReadOnly: options.flag('read-only'),
