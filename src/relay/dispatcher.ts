@@ -13,7 +13,7 @@ import { commitSafely } from './local-fault.ts';
 import { OwnedUnit, type UnitSink } from './owned-unit.ts';
 import { ProbeTurns } from './probe-turns.ts';
 import type { RelayEvent } from './relay-event.ts';
-import type { Delivery, FreeUnit, Lane, RelaySession, Token } from './relay-store.ts';
+import type { Behind, Delivery, FreeUnit, Lane, RelaySession, Token } from './relay-store.ts';
 import { failureOf, runGroup, runHandler, type RunnerHost } from './run-handler.ts';
 import { runPublishing, sequenceText } from './run-publishing.ts';
 import { afterCommit, Run, type RunOutcome } from './run.ts';
@@ -178,9 +178,10 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     void this.#fetchTail(unit, line, seqs, isAhead);
   }
 
-  moved(unit: OwnedUnit, delivery: Delivery, to: 'aside' | 'line'): void {
-    const lane = this.laneOf(delivery.unit);
-    if (lane) this.#conclusions[to === 'line' ? 'lineUp' : 'park'](unit, delivery, lane.handler);
+  moved(unit: OwnedUnit, delivery: Delivery, behind?: Behind): void {
+    const handler = this.laneOf(delivery.unit)?.handler;
+    if (handler && behind) this.#conclusions.park(unit, delivery, handler, behind);
+    else if (handler) this.#conclusions.lineUp(unit, delivery, handler);
   }
 
   /** Starts what may run, once all that is being told now has been told. */

@@ -269,6 +269,8 @@ export type Settlement =
       readonly error: DeliveryError;
       /** Later messages of its key wait behind it. */
       readonly holds: boolean;
+      /** It did not fail itself, and is set aside behind this one; refused unless that one is a dead letter and holds the key, still. */
+      readonly behind?: Behind;
     })
   | (SettleTarget & {
       /** Looked at again after `delayMs`; no attempt was made. */
@@ -279,6 +281,13 @@ export type Settlement =
     })
   /** Its time has come, but not its turn: it is read with those that are ready from now on. */
   | (SettleTarget & { readonly kind: 'ready' });
+
+/** A dead letter that others are set aside behind. */
+export interface Behind {
+  readonly seq: number;
+  /** The store has answered that it is one; otherwise it may not be written yet. */
+  readonly isWritten: boolean;
+}
 
 export interface SettleAnswer {
   /** The `seq`s that were written. The others were refused: the lease is lost, or the row changed. */
