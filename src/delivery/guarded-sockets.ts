@@ -107,7 +107,7 @@ class GuardedWay {
   /** Calls back with a socket that is connected and encrypted, ready to be written to; the signal of the request ends the attempt. */
   open(options: SocketOptions, isSecure: boolean, connected: Connected): void {
     const { host, signal } = options;
-    const name = String(host ?? '');
+    const name = host ?? '';
     const opening = new Opening(signal, connected);
     this.#allowed(name, (error, addresses) => {
       if (opening.isOver) return;
@@ -134,7 +134,7 @@ class GuardedWay {
   }
 
   #secure(opening: Opening, socket: Socket, { host, servername }: SocketOptions): void {
-    const name = servername ?? String(host ?? '');
+    const name = servername ?? host ?? '';
     const secure = connectTls({
       socket,
       servername: isIP(name) === 0 ? name : '',
