@@ -113,7 +113,7 @@ class GuardedWay {
   /** Calls back with a socket that is connected and encrypted, ready to be written to, or with why not: also when it is given up. */
   open(options: SocketOptions, isSecure: boolean, connected: Connected): void {
     const { host, onOpening } = options;
-    const name = String(host ?? '');
+    const name = host ?? '';
     const opening = new Opening(connected);
     onOpening?.((reason) => opening.fail(reason));
     this.#allowed(name, (error, addresses) => {
@@ -141,7 +141,7 @@ class GuardedWay {
   }
 
   #secure(opening: Opening, socket: Socket, { host, servername }: SocketOptions): void {
-    const name = servername ?? String(host ?? '');
+    const name = servername ?? host ?? '';
     const secure = connectTls({
       socket,
       servername: isIP(name) === 0 ? name : '',
