@@ -36,7 +36,7 @@ export class LineCopy {
   readonly #lookStatement: string;
   readonly #kept = new Map<string, Kept>();
   readonly #listeners = new Set<(line: string) => void>();
-  #wanted = new Set<string>();
+  readonly #wanted = new Set<string>();
   #isFetching = false;
   #since: string | undefined;
   #looks = 0;
@@ -92,6 +92,7 @@ export class LineCopy {
     this.#forget();
     this.#looks += 1;
     if (this.#looks % ALL_EVERY === 0 && this.#kept.size > 0) await this.#fetch([...this.#kept.keys()]);
+    await this.#fetchWanted();
   }
 
   /** A line was changed here: others see it at their next look, this process at once. */
@@ -108,26 +109,30 @@ export class LineCopy {
     }
     this.#kept.set(line, { setting: undefined, askedMs: nowMs });
     this.#wanted.add(line);
-    if (!this.#isFetching) void this.#fetchWanted();
+    this.#fetchWanted().catch(() => undefined);
     return undefined;
   }
 
-  /** One statement at a time, for all that were asked for meanwhile. One that fails is asked for again by the next who asks. */
+  /**
+   * One statement at a time, for all that were asked for meanwhile. Where it fails the next look tries again: whoever has asked starts nothing
+   * in that line until it is told, and asks no more.
+   */
   async #fetchWanted(): Promise<void> {
+    if (this.#isFetching) return;
     this.#isFetching = true;
     await Promise.resolve();
-    while (this.#wanted.size > 0) {
-      const lines = [...this.#wanted];
-      this.#wanted = new Set();
-      await this.#fetch(lines).catch(() => {
-        for (const line of lines) this.#kept.delete(line);
-      });
+    try {
+      while (this.#wanted.size > 0) {
+        await this.#fetch([...this.#wanted]);
+      }
+    } finally {
+      this.#isFetching = false;
     }
-    this.#isFetching = false;
   }
 
   async #fetch(lines: readonly string[]): Promise<void> {
     const rows = await this.#sql.query(this.#fetchStatement, [JSON.stringify(lines)]);
+    for (const line of lines) this.#wanted.delete(line);
     const found = new Set(rows.map((row) => row['line']));
     const none = lines.filter((line) => !found.has(line));
     this.#take(rows);
