@@ -12,6 +12,7 @@ import './styles/base.css';
 import './styles/controls.css';
 import './styles/shell.css';
 import './styles/data.css';
+import './styles/cards.css';
 import './styles/screens.css';
 import './styles/print.css';
 

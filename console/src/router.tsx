@@ -60,13 +60,43 @@ const routes = [
   }),
   createRoute({
     ...under,
+    path: '/breakers',
+    component: lazyRouteComponent(() => import('./breakers/breakers-page.tsx'), 'BreakersPage'),
+  }),
+  createRoute({
+    ...under,
     path: '/deliveries',
     component: lazyRouteComponent(() => import('./deliveries/deliveries-page.tsx'), 'DeliveriesPage'),
   }),
   createRoute({
     ...under,
-    path: '/breakers',
-    component: lazyRouteComponent(() => import('./deliveries/deliveries-page.tsx'), 'DeliveriesPage'),
+    path: '/deliveries/$id',
+    component: lazyRouteComponent(() => import('./deliveries/delivery-page.tsx'), 'DeliveryPage'),
+  }),
+  createRoute({
+    ...under,
+    path: '/destinations',
+    component: lazyRouteComponent(() => import('./destinations/destinations-page.tsx'), 'DestinationsPage'),
+  }),
+  createRoute({
+    ...under,
+    path: '/endpoints',
+    component: lazyRouteComponent(() => import('./endpoints/endpoints-page.tsx'), 'EndpointsPage'),
+  }),
+  createRoute({
+    ...under,
+    path: '/endpoints/$id',
+    component: lazyRouteComponent(() => import('./endpoints/endpoint-page.tsx'), 'EndpointPage'),
+  }),
+  createRoute({
+    ...under,
+    path: '/schedules',
+    component: lazyRouteComponent(() => import('./schedules/schedules-page.tsx'), 'SchedulesPage'),
+  }),
+  createRoute({
+    ...under,
+    path: '/queues',
+    component: lazyRouteComponent(() => import('./lines/lines-page.tsx'), 'LinesPage'),
   }),
   createRoute({
     ...under,

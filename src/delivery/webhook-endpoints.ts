@@ -92,8 +92,11 @@ export interface WebhookEndpoints {
     | { readonly kind: 'not-found' }
     | { readonly kind: 'refused'; readonly message: string }
   >;
-  /** Sends to all that are enabled and want it, in one commit. Throws `INVALID_OPTIONS` for what is no event. */
-  send(event: WebhookEvent): Promise<WebhookSent>;
+  /**
+   * Sends to all that are enabled and want it, in one commit; with `to`, to that one alone, whatever it wants. Throws `INVALID_OPTIONS`
+   * for what is no event.
+   */
+  send(event: WebhookEvent, options?: { readonly to?: string | undefined }): Promise<WebhookSent>;
   /** Sends a message of this endpoint once more, under its id, whether it had failed or was delivered. False: there is none. */
   resend(id: string, messageId: string, by: ChangedBy): Promise<boolean>;
   /** Puts all that failed since then back in line; answers how many. Nothing: there is no such endpoint. */

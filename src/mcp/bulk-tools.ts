@@ -38,6 +38,10 @@ export const planBulk: Tool = {
     if (limit > maxItems) {
       return refusal(`this server allows agents ${maxItems} a call`, `pass a limit of at most ${maxItems}`);
     }
+    // A plan changes no message, but writes a row for each: whoever plans without end would fill the database.
+    const problem = call.guard.overLimit();
+    if (problem !== undefined) return problem;
+    call.guard.countWrite();
     const planned = await call.operator.planBulk(
       { verb, filter, limit, canary: numberOf(args, 'canary'), perSecond: numberOf(args, 'per_second') },
       { actor: call.actor },

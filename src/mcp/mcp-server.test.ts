@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { asData, delimited, payloadText } from './bounded-data.ts';
-import { pauseBulk, startBulk } from './bulk-tools.ts';
+import { pauseBulk, planBulk, startBulk } from './bulk-tools.ts';
 import { mcpServer } from './mcp-server.ts';
 import type { ToolCall } from './tool.ts';
 import { WriteGuard } from './write-guard.ts';
@@ -71,6 +71,16 @@ describe('the guard of writes', () => {
     const last = guard.preview(seen);
     expect(guard.redeem(first, seen)?.problem).toContain('not known');
     expect(guard.redeem(last, seen)).toBeUndefined();
+  });
+
+  test('counts a plan of a bulk operation, which writes a row for each item, as a write [X.9]', async () => {
+    const { guard } = guardAt();
+    const plans = async (): Promise<never> => Promise.reject(new Error('planned'));
+    const call = { operator: { planBulk: plans }, guard, actor: 'mcp:a', nowMs: 0 } as unknown as ToolCall;
+    const plan = (): unknown => planBulk.run({ verb: 'replay', handler: 'mail' }, call);
+    await expect(plan()).rejects.toThrow('planned');
+    await expect(plan()).rejects.toThrow('planned');
+    expect(await plan()).toMatchObject({ problem: expect.stringContaining('2 writes a minute') });
   });
 
   test('counts writes over the last minute', () => {

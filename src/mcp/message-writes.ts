@@ -12,72 +12,64 @@ const ID = text(
 const HOW =
   'Guarded: called without preview_token it changes nothing and answers the exact effect with a preview_token; called again with that token and a reason it does exactly that, unless anything of it has changed meanwhile.';
 
+type Verb = 'replay' | 'discard';
+
+const DONE = { replay: 'replayed', discard: 'discarded' } as const;
+
+/** The tool that does one thing to what failed of a message. */
+function onFailed(
+  verb: Verb,
+  { title, description, isDestructive }: { readonly title: string; readonly description: string; readonly isDestructive: boolean },
+): Tool {
+  const name = `${verb}_dlq_event`;
+  return {
+    name,
+    title,
+    description,
+    hints: { readOnlyHint: false, destructiveHint: isDestructive, idempotentHint: true, openWorldHint: false },
+    input: { id: ID, ...WRITE },
+    required: ['id'],
+    output: WRITTEN,
+    run: async (args, call) => {
+      const id = textOf(args, 'id') ?? '';
+      return guardedWrite(
+        {
+          tool: name,
+          commandLine: `holdfast dlq:${verb} --id ${id}${verb === 'discard' ? " --reason '…'" : ''}`,
+          see: () => seeFailed(call, id, verb),
+          apply: async ({ items }, reason) => {
+            const outcomes: Outcome[] = [];
+            // One by one, by what was previewed: a delivery that has failed since then is not swept along.
+            for (const item of items) {
+              const delivery = String(item['id']);
+              const { kind } = await call.operator[verb](delivery, { actor: call.actor, reason });
+              outcomes.push({ id: delivery, kind, isRefused: kind !== DONE[verb] });
+            }
+            return outcomes;
+          },
+        },
+        args,
+        call,
+      );
+    },
+  };
+}
+
 /** `replay_dlq_event`. */
-export const replayDlqEvent: Tool = {
-  name: 'replay_dlq_event',
+export const replayDlqEvent: Tool = onFailed('replay', {
   title: 'Replay a dead letter',
   description: `Runs what failed of one message again: same id, same idempotency key, so what was handled is not handled twice. Mend the cause first. ${HOW} For many at once use plan_bulk.`,
-  hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  input: { id: ID, ...WRITE },
-  required: ['id'],
-  output: WRITTEN,
-  run: async (args, call) => {
-    const id = textOf(args, 'id') ?? '';
-    return guardedWrite(
-      {
-        tool: 'replay_dlq_event',
-        commandLine: `holdfast dlq:replay --id ${id}`,
-        see: () => seeFailed(call, id, 'replay'),
-        apply: async ({ items }, reason) => {
-          const outcomes: Outcome[] = [];
-          // One by one, by what was previewed: a delivery that has failed since then is not swept along.
-          for (const item of items) {
-            const delivery = String(item['id']);
-            const outcome = await call.operator.replay(delivery, { actor: call.actor, reason });
-            outcomes.push({ id: delivery, kind: outcome.kind, isRefused: outcome.kind !== 'replayed' });
-          }
-          return outcomes;
-        },
-      },
-      args,
-      call,
-    );
-  },
-};
+  isDestructive: false,
+});
 
 /** `discard_dlq_event`. */
-export const discardDlqEvent: Tool = {
-  name: 'discard_dlq_event',
+export const discardDlqEvent: Tool = onFailed('discard', {
   title: 'Give a dead letter up',
   description: `Gives up what failed of one message: it will never be handled, and later messages of its key go on. It stays in the history with who and why. ${HOW}`,
-  hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-  input: { id: ID, ...WRITE },
-  required: ['id'],
-  output: WRITTEN,
-  run: async (args, call) => {
-    const id = textOf(args, 'id') ?? '';
-    return guardedWrite(
-      {
-        tool: 'discard_dlq_event',
-        commandLine: `holdfast dlq:discard --id ${id} --reason '…'`,
-        see: () => seeFailed(call, id, 'discard'),
-        apply: async ({ items }, reason) => {
-          const outcomes: Outcome[] = [];
-          for (const item of items) {
-            const delivery = String(item['id']);
-            const outcome = await call.operator.discard(delivery, { actor: call.actor, reason });
-            outcomes.push({ id: delivery, kind: outcome.kind, isRefused: outcome.kind !== 'discarded' });
-          }
-          return outcomes;
-        },
-      },
-      args,
-      call,
-    );
-  },
-};
+  isDestructive: true,
+});
 
-async function seeFailed(call: ToolCall, id: string, verb: 'replay' | 'discard'): Promise<Effect | ToolRefusal> {
+async function seeFailed(call: ToolCall, id: string, verb: Verb): Promise<Effect | ToolRefusal> {
   const parsed = parseDeliveryId(id);
   if (isBadId(parsed)) return refusedId(parsed);
   const found = await call.operator.show(id);

@@ -84,7 +84,7 @@ export class WriteGuard {
     const waitS = Math.ceil(((this.#writes[0] ?? now) + MINUTE_MS - now) / 1_000);
     return refusal(
       `this server allows agents ${writesPerMinute} writes a minute, and they are used up`,
-      `wait ${waitS} seconds and try again; plan_bulk changes many in one write`,
+      `wait ${waitS} seconds and try again; plan_bulk and start_bulk change many in two writes`,
     );
   }
 

@@ -203,7 +203,7 @@ export interface HandlerStats {
   readonly failed: number;
   /** Of the history that is kept; absent when it was not counted. */
   readonly delivered: number | undefined;
-  /** Age of the oldest ready delivery. */
+  /** Age of the first in line that stands behind no dead letter of its key: what is held is not late. */
   readonly oldestMs: number | undefined;
   readonly heldKeys: number;
   /** Live workers that serve it. */
@@ -233,6 +233,8 @@ export interface HeldKey {
     readonly status: 'waiting' | 'failed';
     readonly attempts: number;
     readonly dueAt: Date | undefined;
+    /** It retries, and the breaker of its handler is open or probes: nothing is tried before, whatever `dueAt` says. */
+    readonly breaker?: { readonly name: string; readonly probeAt: Date | undefined } | undefined;
     readonly error: DeliveryError | undefined;
     /** When it failed for good; of one that retries, when it failed first. */
     readonly since?: Date | undefined;

@@ -15,6 +15,8 @@ export class KeyLine {
   busy = 0;
   /** Payloads of its tail are on their way. */
   isFetching = false;
+  /** The most it has been wide, or 0 while it is: it may be made narrow for moments, and what is kept of it should last beyond them. */
+  width = 1;
   /** How many of its tail are asked for at once. */
   fetchSize = 0;
   /** Nothing in its queue has its payload with it. */
@@ -51,6 +53,10 @@ export class KeyLine {
     return this.isHeld && this.#dead === 0;
   }
 
+  noteWidth(width: number): void {
+    this.width = width === 0 ? 0 : Math.max(width, this.width);
+  }
+
   push(delivery: Delivery): void {
     this.queue.push(delivery);
     this.isLight &&= delivery.payload === undefined;
@@ -85,6 +91,12 @@ export class KeyLine {
   /** The holder that comes first. */
   get firstHolder(): number | undefined {
     return this.#holders && earliestOf(this.#holders.keys(), this.#isSorted);
+  }
+
+  /** A holder that is a dead letter, the first as a rule. */
+  get deadHolder(): number | undefined {
+    if (this.#dead > 0) for (const [seq, state] of this.#holders ?? []) if (state === 'dead') return seq;
+    return undefined;
   }
 
   /** The time of a holder has come. */

@@ -1,8 +1,10 @@
+import { DueRows } from './due-rows.ts';
 import { type HolderState, KeyLine } from './key-line.ts';
 import { depthOf, isShort, noteFetched, takeTail } from './line-room.ts';
 import { type Lines, widthOf } from './lines.ts';
 import type { Delivery, Token, UnitLoad } from './relay-store.ts';
 import { Settling } from './settling.ts';
+import { StartMarks } from './start-marks.ts';
 
 /** What a unit asks of the process that owns it. */
 export interface UnitSink {
@@ -10,8 +12,8 @@ export interface UnitSink {
   runnable(delivery: Delivery): void;
   /** These places in line are next and their deliveries must be fetched; `isAhead`: without large payloads. */
   wanted(unit: OwnedUnit, line: KeyLine, seqs: readonly number[], isAhead: boolean): void;
-  /** This delivery stands behind a dead letter and is to be set aside. */
-  parked(unit: OwnedUnit, delivery: Delivery): void;
+  /** `aside`: it stands behind a dead letter · `line`: it is due and there is no place for it, so it is to stand in line as ready. */
+  moved(unit: OwnedUnit, delivery: Delivery, to: 'aside' | 'line'): void;
 }
 
 /**
@@ -34,8 +36,7 @@ export class OwnedUnit {
   poke = 0;
   /** `unloaded`: holders must be read before rows · `open`: rows may be read · `leaving`: nothing is started any more. */
   phase: 'unloaded' | 'open' | 'leaving' = 'unloaded';
-  /** How many starts are still to be marked: the owner before died, and one of what it had started may be why. */
-  carefulStarts: number;
+  readonly marks: StartMarks;
   /** Raised whenever a run ends: a load that was on its way then tells the past. */
   endings = 0;
   /** Not loaded before this time of the monotonic clock. */
@@ -55,9 +56,7 @@ export class OwnedUnit {
   readonly #settling = new Settling();
   /** Settled, but a read that is on its way may still show them. */
   readonly #fading = new Set<number>();
-  readonly #queuedDue = new Set<number>();
-  /** Starts that were marked in this ownership: how often it had been started before, and whether the mark is written. */
-  readonly #marks = new Map<number, { readonly before: number; isWritten: boolean }>();
+  readonly #due = new DueRows();
   readonly #editedTail = new Map<number, number>();
   #waitingKeys = 0;
   readonly #deadHolders = new Set<number>();
@@ -72,7 +71,7 @@ export class OwnedUnit {
     this.#widths = options.lines;
     this.#taken = options.taken ?? (() => 0);
     this.#parks = options.parks;
-    this.carefulStarts = options.carefulStarts;
+    this.marks = new StartMarks(options.carefulStarts);
   }
 
   get runningCount(): number {
@@ -81,16 +80,16 @@ export class OwnedUnit {
 
   /** Nothing runs and nothing is on its way to the database. */
   get isQuiet(): boolean {
-    return this.#running.size === 0 && this.#settling.size === 0;
+    return this.#running.size === 0 && !this.hasSettling;
   }
 
   get hasSettling(): boolean {
-    return this.#settling.size > 0;
+    return this.#settling.size > 0 || this.#due.isWriting;
   }
 
   /** Due rows that are known: the database shows them again with every read. */
   get knownDueCount(): number {
-    return this.#queuedDue.size + this.#running.size + this.#settling.size;
+    return this.#due.size + this.#running.size + this.#settling.size;
   }
 
   /** What stands behind its dead letters need not be read. Where it is parked it must. */
@@ -111,7 +110,7 @@ export class OwnedUnit {
     this.isBehind = true;
     this.runnable = 0;
     this.bufferedChars = 0;
-    this.#queuedDue.clear();
+    this.#due.forgetQueued();
     this.#editedTail.clear();
     this.#clearLines();
   }
@@ -156,9 +155,14 @@ export class OwnedUnit {
 
   addDue(delivery: Delivery): void {
     const { seq, key } = delivery;
-    if (this.#isKnown(seq)) return;
-    this.#queuedDue.add(seq);
+    if (this.#isKnown(seq) || this.#due.isLinedUp(seq)) return;
     const line = key === undefined ? undefined : this.#line(key);
+    if (line && this.#widths && this.#isToLineUp(line, seq)) {
+      this.#due.lineUp(seq);
+      if (line.isEmpty) this.#lines.delete(line.key);
+      return this.#sink.moved(this, delivery, 'line');
+    }
+    this.#due.queue(seq);
     const kept = line && this.#isFarBack(line, seq) ? withoutPayload(delivery) : delivery;
     this.#buffer(kept);
     if (!line) return this.#run(kept);
@@ -186,31 +190,8 @@ export class OwnedUnit {
     return this.#editedTail.get(seq) ?? 0;
   }
 
-  /** How often it was started by processes that died. What this one has marked itself does not count. */
-  startsOf({ seq, starts }: Delivery): number {
-    return this.#marks.get(seq)?.before ?? starts;
-  }
-
-  /** It must be marked before it is started. */
-  needsMark(delivery: Delivery): boolean {
-    const mark = this.#marks.get(delivery.seq);
-    return mark ? !mark.isWritten : delivery.starts > 0 || this.carefulStarts > 0;
-  }
-
-  /** A mark is on its way, or written. */
-  noteMark(delivery: Delivery, isWritten: boolean): void {
-    this.#marks.set(delivery.seq, { before: this.startsOf(delivery), isWritten });
-  }
-
-  /** Rows this process has marked and not ended: it lives, so they are not to blame. */
-  takeMarks(): readonly number[] {
-    const seqs = [...this.#marks.keys()];
-    this.#marks.clear();
-    return seqs;
-  }
-
   started(delivery: Delivery): void {
-    this.#queuedDue.delete(delivery.seq);
+    this.#due.unqueue(delivery.seq);
     this.runnable--;
     this.#unbuffer(delivery);
     this.#running.set(delivery.seq, delivery);
@@ -227,7 +208,7 @@ export class OwnedUnit {
     if (change === 'done' || change === 'yields') this.#free(line, seq);
     else this.#hold(line, seq, change === 'blocks' ? 'dead' : 'waits');
     if (change === 'blocks' && this.#parks) this.#parkAll(line);
-    if (change === 'blocks' || (change === 'waits' && this.#widthOf(key) <= 1)) this.#lighten(line);
+    if (change === 'blocks' || (change === 'waits' && line.width <= 1)) this.#lighten(line);
     this.#advance(line);
   }
 
@@ -253,7 +234,8 @@ export class OwnedUnit {
 
   /** The result is written. `isReading`: a read that began before may still show the row; `faded` when it is over. */
   settled({ seq, key }: Delivery, isReading: boolean): void {
-    this.#marks.delete(seq);
+    if (this.#due.settled(seq, isReading)) return;
+    this.marks.forget(seq);
     if (isReading) this.#fading.add(seq);
     this.#settling.remove(seq, key);
   }
@@ -269,6 +251,7 @@ export class OwnedUnit {
   /** The read that was on its way is over. */
   faded(): void {
     this.#fading.clear();
+    this.#due.faded();
   }
 
   /** More messages of a key that is about to run, for those that share a commit; they run in this order or not at all. */
@@ -299,7 +282,7 @@ export class OwnedUnit {
       this.#running.has(seq) ||
       this.#settling.has(seq) ||
       (this.#fading.size > 0 && this.#fading.has(seq)) ||
-      (this.#queuedDue.size > 0 && this.#queuedDue.has(seq))
+      this.#due.isQueued(seq)
     );
   }
 
@@ -320,10 +303,11 @@ export class OwnedUnit {
       width = this.#widthOf(line.key);
       delivery = line.take(width);
     }
-    if (isMoving && width === 1) return;
+    if (isMoving && !this.#widths) return;
+    line.noteWidth(width);
     if (line.isEmpty) this.#lines.delete(line.key);
     else if (line.tail.size > 0 && !line.isFetching) {
-      if (this.#isParking(line) || isShort(line, width, this.bufferedChars)) this.#fetchTail(line, width);
+      if (this.#isParking(line) || isShort(line, this.bufferedChars)) this.#fetchTail(line);
     }
     if (width === 0 && !line.isLight) this.#lighten(line);
   }
@@ -332,19 +316,27 @@ export class OwnedUnit {
     return widthOf(this.#widths, key, this.#taken());
   }
 
-  #fetchTail(line: KeyLine, width: number): void {
+  /** What is due is read again with every read until it is run: so many that wait for a place would be read without end. */
+  #isToLineUp(line: KeyLine, seq: number): boolean {
+    if (line.isHolder(seq)) return false;
+    const width = line.hasDeadHolder ? 0 : this.#widthOf(line.key);
+    return width === 0 || (this.#due.isFull && (line.queue.size > 0 || line.busy >= width));
+  }
+
+  #fetchTail(line: KeyLine): void {
     line.isFetching = true;
-    this.#sink.wanted(this, line, takeTail(line, width), width > 1);
+    this.#sink.wanted(this, line, takeTail(line), line.width > 1);
   }
 
   #depth(line: KeyLine): number {
-    return depthOf(line, this.#widthOf(line.key), this.bufferedChars);
+    if (this.#widths) line.noteWidth(this.#widthOf(line.key));
+    return depthOf(line, this.bufferedChars);
   }
 
   /** So many of its line run before it that its payload would only take room. */
   #isFarBack(line: KeyLine, seq: number): boolean {
-    if (this.#widthOf(line.key) !== 1) return line.queue.size >= this.#depth(line);
-    return line.isHeld && line.firstHolder !== seq;
+    const depth = this.#depth(line);
+    return line.width === 1 ? line.isHeld && line.firstHolder !== seq : line.queue.size >= depth;
   }
 
   #hold(line: KeyLine, seq: number, state: HolderState): void {
@@ -386,7 +378,7 @@ export class OwnedUnit {
   #park(line: KeyLine, delivery: Delivery): void {
     this.#settling.add(delivery.seq, delivery.key);
     this.#hold(line, delivery.seq, 'dead');
-    this.#sink.parked(this, delivery);
+    this.#sink.moved(this, delivery, 'aside');
   }
 
   #run(delivery: Delivery): void {

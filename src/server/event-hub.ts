@@ -18,6 +18,7 @@ export interface ChangeNote {
 export type ChangedPart = 'work' | 'attention' | 'handlers' | 'breakers' | 'audit' | 'down';
 
 interface Watcher {
+  readonly actor: string;
   readonly controller: ReadableStreamDefaultController<Uint8Array>;
 }
 
@@ -55,14 +56,17 @@ export class EventHub {
     this.#most = limits.most;
   }
 
-  /** A live connection; nothing when there are as many as there may be. */
-  open(): Response | undefined {
-    if (this.#isClosed || this.#watchers.size >= this.#most) return undefined;
+  /**
+   * A live connection; nothing when there are as many as there may be. Who has most of them makes room for who has fewer: one actor
+   * alone may have all, and nobody is kept out by one.
+   */
+  open(actor: string): Response | undefined {
+    if (this.#isClosed || (this.#watchers.size >= this.#most && !this.#makeRoom(actor))) return undefined;
     let watcher: Watcher | undefined;
     const body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
-          watcher = { controller };
+          watcher = { actor, controller };
           this.#watchers.add(watcher);
           // Browsers wait three seconds before they connect again unless they are told; the comment makes proxies pass on the head.
           this.#send(watcher, 'retry: 2000\n: welcome\n\n');
@@ -74,6 +78,14 @@ export class EventHub {
     );
     if (this.#timer === undefined) void this.#look();
     return new Response(body, { headers: EVENT_HEADERS });
+  }
+
+  #makeRoom(actor: string): boolean {
+    const shares = Map.groupBy(this.#watchers, (one) => one.actor);
+    const [most = []] = [...shares.values()].toSorted((a, b) => b.length - a.length);
+    if (most.length <= (shares.get(actor)?.length ?? 0) + 1) return false;
+    this.#drop(most[0]);
+    return true;
   }
 
   get watching(): number {

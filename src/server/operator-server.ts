@@ -136,7 +136,7 @@ class Server {
       case 'api/events':
         if (!isRead) return problemResponse(wrongMethod(['GET']));
         if (request.method === 'HEAD') return new Response(null, { headers: EVENT_HEADERS });
-        return this.#hub.open() ?? problemResponse(TOO_MANY_STREAMS);
+        return this.#hub.open(caller.actor) ?? problemResponse(TOO_MANY_STREAMS);
       case 'metrics':
         return isRead ? this.#metrics() : problemResponse(wrongMethod(['GET']));
       case 'mcp':
@@ -173,7 +173,7 @@ class Server {
         if ('status' in caller) return problemResponse(caller);
         const forged = forgedWrite(request, caller, this.#options.origins ?? []);
         if (forged) return problemResponse(forged);
-        this.#gate.end(request);
+        await this.#gate.end(request);
         return Response.json({ kind: 'ended' }, { headers: { 'set-cookie': sessionCookie(request, basePath, '', 0) } });
       }
       default:
@@ -198,8 +198,9 @@ class Server {
   }
 
   #sessionOf({ actor, role, csrf }: Caller, headers: Record<string, string> = {}): Response {
-    const isReadOnly = this.#options.isReadOnly ?? false;
-    return Response.json({ actor, role, csrf, version: this.#version, isReadOnly }, { headers });
+    const { isReadOnly = false, deliveries } = this.#options;
+    const isDelivering = deliveries !== undefined;
+    return Response.json({ actor, role, csrf, version: this.#version, isReadOnly, isDelivering }, { headers });
   }
 
   async #refusal(request: Request, place: Place): Promise<Problem> {

@@ -22,6 +22,7 @@ const SESSION: AnySchema = objectOf({
   csrf: optional(text),
   version: text,
   isReadOnly: flag,
+  isDelivering: flag,
 });
 
 export const PLAIN_ROUTES: readonly PlainRoute[] = [

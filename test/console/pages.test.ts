@@ -30,6 +30,32 @@ function pagesOf({ failed, scheduled }: Stage): readonly (readonly [path: string
   ];
 }
 
+/** Tables and texts of the page that are wider than what shows them. On a phone a cut text that opens is fine, a cut table is not. */
+function cutOf(page: Page, which: string): Promise<string[]> {
+  return page.evaluate((selector) => {
+    const isCut = (element: Element): boolean =>
+      getComputedStyle(element).overflowX !== 'visible' && element.scrollWidth > element.clientWidth + 1;
+    const cut = [document.documentElement, ...document.querySelectorAll(selector)].filter(
+      (element) => isCut(element) || element.getBoundingClientRect().right > innerWidth + 1,
+    );
+    return cut.map((element) => `${element.tagName}.${element.className} is cut`);
+  }, which);
+}
+
+/** What is wrong with the page on paper of A4, whatever theme the screen has. */
+async function wrongOnPaper(page: Page): Promise<string[]> {
+  const { width, height } = page.viewportSize() ?? { width: 0, height: 0 };
+  await page.emulateMedia({ media: 'print' });
+  await page.setViewportSize({ width: 703, height: 994 });
+  const found = await cutOf(page, 'main :not(.hidden, svg *, .sparkline, .chart *)');
+  const ground = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  if (ground !== 'rgb(255, 255, 255)') found.push(`the ground is ${ground}`);
+  if (await page.getByRole('navigation').first().isVisible()) found.push('the navigation is printed');
+  await page.emulateMedia({ media: 'screen' });
+  await page.setViewportSize({ width, height });
+  return found.map((one) => `on paper ${one}`);
+}
+
 interface AxeResult {
   readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
 }
@@ -52,7 +78,7 @@ describe.each([
   ['light', 1_280, ALL],
   ['dark', 390, ['color-contrast', 'target-size']],
 ] as const)('in %s, %i pixels wide', (scheme, width, rules) => {
-  test('every page shows what there is, fits the screen, and axe finds nothing wrong with it [X.5] [X.6] [X.7]', async ({
+  test('every page shows what there is, fits the screen and paper, and axe finds nothing wrong with it [X.5] [X.6] [X.7]', async ({
     postgres,
     chromium,
   }) => {
@@ -62,9 +88,9 @@ describe.each([
     for (const [path, sign] of pagesOf(stage)) {
       await page.goto(stage.address + path);
       await page.locator(sign).first().waitFor();
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-      if (wide > width) found.push(`${path} is ${wide} pixels wide`);
-      found.push(...(await violations(page, rules)).map((one) => `${path} ${one}`));
+      const wrong = [...(await cutOf(page, '.table-box')), ...(await violations(page, rules))];
+      if (scheme === 'dark') wrong.push(...(await wrongOnPaper(page)));
+      found.push(...wrong.map((one) => `${path} ${one}`));
     }
     expect(found).toEqual([]);
   });

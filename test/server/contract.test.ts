@@ -4,11 +4,12 @@ import type { Operator } from '../../src/operator/operator.ts';
 import { remoteOperator } from '../../src/server/index.ts';
 import { openApi } from '../../src/server/openapi.ts';
 import { ROUTES } from '../../src/server/routes/all-routes.ts';
-import type { OperatorDatabase } from '../operator/operator-database.ts';
+import { postgresSessions } from '../../src/postgres/operator/ended-sessions.ts';
+import { OperatorDatabase } from '../operator/operator-database.ts';
 import { needs } from '../support/needs.ts';
 import { type ApiDocument, checkedFetch } from './checked-fetch.ts';
 import { failedShop } from './failed-shop.ts';
-import { as, serveHere, TOKENS } from './serving.ts';
+import { as, change, scriptedOperator, serveHere, TOKENS } from './serving.ts';
 
 const test = needs('postgres');
 const ADA = { actor: 'ada', reason: 'seen by a person' };
@@ -196,3 +197,25 @@ function datesIn(value: unknown, at = ''): readonly string[] {
     OF_THE_SERVER.includes(name) ? [] : datesIn(one, `${at}.${name}`),
   );
 }
+
+test('a logout at one server holds at all that share the database, which keeps no session and forgets old ones [X.9]', async ({
+  postgres,
+}) => {
+  const database = await OperatorDatabase.open(postgres);
+  const { operator } = scriptedOperator();
+  const endedSessions = postgresSessions({ pool: database.pool, schema: database.schema });
+  await database.sql(`insert into $S.ended_session values ('old', now() - interval '1 second')`);
+  const { url: here } = await serveHere({ operator, tokens: TOKENS, endedSessions });
+  const { url: there } = await serveHere({ operator, tokens: TOKENS, endedSessions });
+  const login = await fetch(`${here}/api/session`, change({ token: TOKENS[0].token }));
+  const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const statuses = (): Promise<number[]> =>
+    Promise.all([here, there].map(async (url) => (await fetch(`${url}/api/stats`, { headers: { cookie } })).status));
+  expect(await statuses()).toEqual([200, 200]);
+  const { csrf } = (await login.json()) as { readonly csrf: string };
+  await fetch(`${here}/api/session`, { method: 'DELETE', headers: { cookie, 'x-holdfast-csrf': csrf } });
+  expect(await statuses()).toEqual([401, 401]);
+  const marks = await database.sql<{ mark: string }>(`select mark from $S.ended_session`);
+  expect(marks).toEqual([{ mark: expect.stringMatching(/^[\w-]{43}$/) }]);
+  expect(cookie).not.toContain(marks[0]?.mark ?? '');
+});

@@ -126,6 +126,18 @@ describe('live events', () => {
     expect(asked.length).toBe(before);
   });
 
+  test('who has all live connections makes room for others, as long as they have fewer [X.9]', async () => {
+    const { operator } = scriptedOperator({ overview: () => OVERVIEW });
+    const { url } = await serveHere({ operator, tokens: TOKENS, pollMs: 60_000, maxStreams: 3 });
+    const open = (role: 'viewer' | 'operator'): Promise<Response> => fetch(`${url}/api/events`, { headers: as(role) });
+    const [first] = [await open('viewer'), await open('viewer'), await open('viewer')];
+    expect((await open('viewer')).status).toBe(503);
+    expect((await open('operator')).status).toBe(200);
+    // The oldest of the one who had all was ended.
+    expect(await untilEvent(first, () => false)).toContain('welcome');
+    expect([(await open('operator')).status, (await open('viewer')).status]).toEqual([503, 503]);
+  });
+
   test('a reader that takes nothing is let go, and others are not kept waiting [X.9]', async () => {
     let n = 0;
     const { operator } = scriptedOperator({

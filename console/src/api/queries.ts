@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { instantOf } from '../parts/span-of-time.ts';
 import { ask, type Params, Problem } from './client.ts';
+import type { DeliveryPage } from './delivery-queries.ts';
 import type { Answer } from './wire.ts';
 
 /** Who is logged in, and what they may do. */
@@ -10,6 +11,8 @@ export interface Session {
   readonly csrf: string;
   readonly version: string;
   readonly isReadOnly: boolean;
+  /** It is a delivery server too. */
+  readonly isDelivering: boolean;
 }
 
 export const sessionQuery = queryOptions({
@@ -140,6 +143,7 @@ export interface Lists {
   readonly commands: Answer<'commands'>;
   readonly calls: Answer<'outgoingCalls'>;
   readonly audit: Answer<'audit'>;
+  readonly 'delivery/messages': DeliveryPage;
 }
 
 /** A list by keyset: each page begins where the last one ended. */

@@ -1,7 +1,7 @@
 import type { Operator } from '../../../src/operator/index.ts';
 
 /** A value as it travels: dates are ISO texts, what is `undefined` is left out. */
-type Wire<T> = T extends Date
+export type Wire<T> = T extends Date
   ? string
   : T extends (infer Item)[] | readonly (infer Item)[]
     ? readonly Wire<Item>[]

@@ -10,9 +10,9 @@ import { type Column, Rows } from '../parts/rows.tsx';
 import { AuditObject, type AuditRecord } from './audit-lines.tsx';
 
 const COLUMNS: readonly Column<AuditRecord>[] = [
-  { head: 'When', cell: ({ at }) => <Ago at={at} /> },
-  { head: 'Who', cell: ({ actor }) => <bdi>{actor}</bdi> },
-  { head: 'Did', cell: ({ verb }) => <strong>{verb}</strong> },
+  { head: 'When', card: 'end', cell: ({ at }) => <Ago at={at} /> },
+  { head: 'Who', card: 'lead', cell: ({ actor }) => <bdi>{actor}</bdi> },
+  { head: 'Did', card: 'title', cell: ({ verb }) => <strong>{verb}</strong> },
   { head: 'To', cell: (record) => <AuditObject record={record} /> },
   { head: 'Why', isWide: true, cell: ({ reason }) => <bdi>{reason ?? <span className="muted">–</span>}</bdi> },
   {

@@ -17,9 +17,10 @@ type BulkItem = Answer<'bulkItems'>['items'][number];
 const COLUMNS: readonly Column<BulkItem>[] = [
   {
     head: 'Outcome',
+    card: 'lead',
     cell: ({ outcome }) => <StateMark state={outcome} word={outcome === 'failed' ? 'Failed again' : undefined} />,
   },
-  { head: 'Message', cell: ({ messageId, type }) => <MessageLink id={messageId} text={type} /> },
+  { head: 'Message', card: 'title', cell: ({ messageId, type }) => <MessageLink id={messageId} text={type} /> },
   {
     head: 'Key',
     isExtra: true,
@@ -43,7 +44,7 @@ const COLUMNS: readonly Column<BulkItem>[] = [
       ),
   },
   { head: 'Canary', isExtra: true, cell: ({ isCanary }) => (isCanary ? 'canary' : '') },
-  { head: 'When', isFigure: true, cell: ({ endedAt, startedAt }) => <Ago at={endedAt ?? startedAt} /> },
+  { head: 'When', isFigure: true, card: 'end', cell: ({ endedAt, startedAt }) => <Ago at={endedAt ?? startedAt} /> },
 ];
 
 const OUTCOMES = [

@@ -14,10 +14,11 @@ import { ProgressBar } from './progress-bar.tsx';
 export type Bulk = ItemOf<'bulk'>;
 
 const COLUMNS: readonly Column<Bulk>[] = [
-  { head: 'State', cell: ({ state }) => <StateMark state={state} /> },
+  { head: 'State', card: 'lead', cell: ({ state }) => <StateMark state={state} /> },
   {
     head: 'What',
     isWide: true,
+    card: 'title',
     cell: ({ id, verb, total, reason }) => (
       <>
         <Link to="/bulk/$id" params={{ id }}>
@@ -35,7 +36,12 @@ const COLUMNS: readonly Column<Bulk>[] = [
     cell: ({ counts }) => <span className={counts.failed > 0 ? 'bad-text' : 'muted'}>{count(counts.failed)}</span>,
   },
   { head: 'By', isExtra: true, cell: ({ actor }) => <bdi>{actor}</bdi> },
-  { head: 'Begun', isFigure: true, cell: ({ startedAt, createdAt }) => <Ago at={startedAt ?? createdAt} /> },
+  {
+    head: 'Begun',
+    isFigure: true,
+    card: 'end',
+    cell: ({ startedAt, createdAt }) => <Ago at={startedAt ?? createdAt} />,
+  },
 ];
 
 const STATES = [

@@ -13,9 +13,10 @@ import { RunGraph } from './run-graph.tsx';
 export type Command = ItemOf<'commands'>;
 
 const COLUMNS: readonly Column<Command>[] = [
-  { head: 'State', cell: ({ state }) => <StateMark state={state} /> },
+  { head: 'State', card: 'lead', cell: ({ state }) => <StateMark state={state} /> },
   {
     head: 'Command',
+    card: 'title',
     cell: ({ id, name, module }) => (
       <Link to="/messages/$id" params={{ id }}>
         {name}
@@ -34,7 +35,7 @@ const COLUMNS: readonly Column<Command>[] = [
   { head: 'Service', isExtra: true, cell: ({ service }) => service },
   { head: 'Attempts', isFigure: true, isExtra: true, cell: ({ attempts }) => attempts },
   { head: 'Error', isWide: true, isExtra: true, cell: ({ error }) => <bdi className="muted">{error}</bdi> },
-  { head: 'Changed', isFigure: true, cell: ({ updatedAt }) => <Ago at={updatedAt} /> },
+  { head: 'Changed', isFigure: true, card: 'end', cell: ({ updatedAt }) => <Ago at={updatedAt} /> },
 ];
 
 const STATES = ['idle', 'queued', 'running', 'retry_wait', 'blocked', 'dlq', 'replaying', 'done'];

@@ -19,8 +19,8 @@ import { useRights } from '../shell/session.tsx';
 type DeadLetter = ItemOf<'dead-letters'>;
 
 const COLUMNS: readonly Column<DeadLetter>[] = [
-  { head: 'Status', cell: ({ status, error }) => <StateMark state={stateOf(status, error?.code)} /> },
-  { head: 'Type', cell: ({ id, type }) => <MessageLink id={id.split(':')[0] ?? id} text={type} /> },
+  { head: 'Status', card: 'lead', cell: ({ status, error }) => <StateMark state={stateOf(status, error?.code)} /> },
+  { head: 'Type', card: 'title', cell: ({ id, type }) => <MessageLink id={id.split(':')[0] ?? id} text={type} /> },
   { head: 'Error', isWide: true, cell: ({ error }) => <bdi>{error === undefined ? '–' : errorLine(error)}</bdi> },
   { head: 'Handler', isExtra: true, cell: ({ service, handler }) => `${service}/${handler}` },
   {
@@ -30,7 +30,7 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
       key === undefined ? <span className="muted">–</span> : <KeyCell value={key} holds={holds} />,
   },
   { head: 'Attempts', isFigure: true, isExtra: true, cell: ({ attempts }) => attempts },
-  { head: 'When', isFigure: true, cell: ({ updatedAt }) => <Ago at={updatedAt} /> },
+  { head: 'When', isFigure: true, card: 'end', cell: ({ updatedAt }) => <Ago at={updatedAt} /> },
 ];
 
 /** What was set aside behind a dead letter did not fail itself. */

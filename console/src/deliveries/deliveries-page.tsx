@@ -1,112 +1,128 @@
-import { Link } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { Ago } from '../parts/ago.tsx';
 import { FilterField } from '../parts/filter-fields.tsx';
-import { type ItemOf, ListFrame, useListed } from '../parts/listed.tsx';
+import { ListFrame, useListed } from '../parts/listed.tsx';
 import { Empty, TeachingCode } from '../parts/notice.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { usePlace } from '../parts/place.ts';
+import { useRowKeys } from '../parts/row-keys.ts';
 import { type Column, Rows } from '../parts/rows.tsx';
 import { SegmentLinks } from '../parts/segment-links.tsx';
-import { duration } from '../parts/span-of-time.ts';
 import { StateMark } from '../parts/state-mark.tsx';
-import { BreakerTable } from './breaker-table.tsx';
+import { useActs } from '../shell/acts.tsx';
+import { useRights } from '../shell/session.tsx';
+import { Delivering } from './delivering.tsx';
+import { retryDeliveryAct } from './delivery-acts.ts';
+import { type Delivery, stateOfDelivery } from './delivery-state.ts';
+import { LineLink } from './line-link.tsx';
 
-type Call = ItemOf<'calls'>;
-
-const VIEWS = [
-  ['breakers', 'Breakers'],
-  ['calls', 'Outgoing calls'],
-] as const;
-
-/** What handlers depend on: the breakers before it, and the calls that went out. */
-export function DeliveriesPage(): ReactElement {
-  const [search] = usePlace();
-  const view = search['view'] ?? 'breakers';
-  return (
-    <>
-      <PageHead
-        title="Deliveries"
-        note="Destinations and dependencies: an outage pauses and probes instead of spending attempts."
-      >
-        <SegmentLinks label="View" name="view" value={view} usual="breakers" choices={VIEWS} />
-      </PageHead>
-      {view === 'calls' ? <Calls /> : <BreakerTable />}
-    </>
-  );
-}
-
-const COLUMNS: readonly Column<Call>[] = [
+const COLUMNS: readonly Column<Delivery>[] = [
+  { head: 'State', card: 'lead', cell: (row) => <StateMark state={stateOfDelivery(row)} /> },
   {
-    head: 'Outcome',
-    cell: ({ isOk, status }) => (
-      <StateMark
-        state={isOk === undefined ? 'unknown' : isOk ? 'ok' : 'failed'}
-        word={status === undefined ? undefined : String(status)}
-      />
-    ),
-  },
-  {
-    head: 'Operation',
+    head: 'Destination',
     isWide: true,
-    cell: ({ operation, error }) => <OperationCell operation={operation} error={error} />,
-  },
-  { head: 'Destination', cell: ({ destination }) => <bdi>{destination ?? '–'}</bdi> },
-  { head: 'Service', isExtra: true, cell: ({ service }) => service },
-  { head: 'Attempt', isFigure: true, isExtra: true, cell: ({ attempt }) => attempt ?? '–' },
-  { head: 'Took', isFigure: true, isExtra: true, cell: ({ durationMs }) => duration(durationMs) },
-  {
-    head: 'When',
-    isFigure: true,
-    cell: ({ at, id }) => (
-      <Link to="/trace" search={{ id }}>
-        <Ago at={at} />
+    card: 'title',
+    cell: ({ messageId, request }) => (
+      <Link to="/deliveries/$id" params={{ id: messageId }} title={messageId}>
+        <bdi>{request.url}</bdi>
       </Link>
     ),
   },
+  { head: 'Method', isExtra: true, cell: ({ request }) => request.method },
+  { head: 'Line', isExtra: true, cell: ({ request }) => <LineLink request={request} /> },
+  { head: 'Labels', isExtra: true, cell: ({ request }) => <Labels labels={request.labels} /> },
+  { head: 'Attempts', isFigure: true, cell: ({ attempts, request }) => `${attempts} of ${request.retries + 1}` },
+  { head: 'Next attempt', isFigure: true, cell: ({ nextAt, state }) => <NextAttempt at={nextAt} state={state} /> },
+  { head: 'Age', isFigure: true, card: 'end', cell: ({ createdAt }) => <Ago at={createdAt} /> },
 ];
 
-function OperationCell({ operation, error }: Pick<Call, 'operation' | 'error'>): ReactElement {
+function NextAttempt({ at, state }: { readonly at: string | undefined; readonly state: string }): ReactElement {
+  return state === 'waiting' && at !== undefined ? <Ago at={at} /> : <span className="muted">–</span>;
+}
+
+function Labels({ labels = [] }: { readonly labels?: readonly string[] | undefined }): ReactElement {
+  return (
+    <bdi className="muted" title={labels.join(', ')}>
+      {labels.join(', ')}
+    </bdi>
+  );
+}
+
+const STATES = [
+  ['', 'All'],
+  ['waiting', 'Waiting'],
+  ['delivered', 'Delivered'],
+  ['failed', 'Failed'],
+  ['cancelled', 'Cancelled'],
+] as const;
+
+const FILTERS = ['state', 'url', 'host', 'queue', 'label', 'flowKey', 'group', 'scheduleId'] as const;
+
+const PUBLISH = `const client = new Client({ baseUrl: 'http://localhost:4747', token: process.env.QSTASH_TOKEN });
+await client.publishJSON({ url: 'https://app.example/api/remind', body: { user: 7 }, retries: 5 });`;
+
+/** HTTP deliveries: what is published here, and what became of it. */
+export function DeliveriesPage(): ReactElement {
+  return (
+    <Delivering title="Deliveries">
+      <PageHead title="Deliveries" note="HTTP requests that are sent until they arrive, the newest first." />
+      <DeliveryList />
+    </Delivering>
+  );
+}
+
+function DeliveryList(): ReactElement {
+  const [search] = usePlace();
+  const navigate = useNavigate();
+  const { canOperate } = useRights();
+  const { ask } = useActs();
+  const filter = Object.fromEntries(FILTERS.map((name) => [name, search[name]]));
+  const listed = useListed('delivery/messages', filter, { isLive: true });
+  const open = (id: string): void => void navigate({ to: '/deliveries/$id', params: { id } });
+  const retry = (id: string): void => {
+    if (listed.items.some((row) => row.messageId === id && row.state === 'failed')) ask(retryDeliveryAct(id));
+  };
+  const current = useRowKeys(
+    listed.items.map(({ messageId }) => messageId),
+    { open, ...(canOperate ? { replay: retry } : {}) },
+  );
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
   return (
     <>
-      <bdi>{operation}</bdi> {error === undefined ? null : <bdi className="muted">{error}</bdi>}
+      <div className="filters">
+        <SegmentLinks label="State" name="state" value={search['state'] ?? ''} usual="" choices={STATES} />
+        <FilterField name="url" label="URL" isSearch />
+        <FilterField name="queue" label="Queue" />
+        <FilterField name="label" label="Label" />
+        {(['host', 'flowKey', 'group', 'scheduleId'] as const).map((name) =>
+          search[name] === undefined ? null : <FilterField key={name} name={name} label={MORE[name]} />,
+        )}
+      </div>
+      <ListFrame listed={listed} empty={<NoDelivery isFiltered={isFiltered} />}>
+        <Rows
+          label="Deliveries"
+          columns={COLUMNS}
+          rows={listed.items}
+          idOf={({ messageId }) => messageId}
+          open={({ messageId }) => open(messageId)}
+          current={current}
+        />
+      </ListFrame>
     </>
   );
 }
 
-const OUTCOMES = [
-  ['', 'All'],
-  ['false', 'Failed'],
-  ['true', 'Well'],
-] as const;
+const MORE = { host: 'Host', flowKey: 'Flow-control key', group: 'URL group', scheduleId: 'Schedule' } as const;
 
-const RECORD = `const facts = factRecorder({ service: 'billing', pool });
-const bank = serviceClient({ baseUrl: 'https://bank.internal', onAttempt: facts.call });`;
-
-function Calls(): ReactElement {
-  const [search] = usePlace();
-  const { isOk, destination, service } = search;
-  const listed = useListed('calls', { isOk, destination, service });
+function NoDelivery({ isFiltered }: { readonly isFiltered: boolean }): ReactElement {
+  if (isFiltered) return <Empty title="No delivery fits">Take a filter out. URLs are compared whole.</Empty>;
   return (
     <>
-      <div className="filters">
-        <SegmentLinks label="Outcome" name="isOk" value={isOk ?? ''} usual="" choices={OUTCOMES} />
-        <FilterField name="destination" label="Destination" isSearch />
-        <FilterField name="service" label="Service" />
-      </div>
-      <ListFrame
-        listed={listed}
-        empty={
-          <>
-            <Empty title="No outgoing call was recorded">
-              A service that records its calls shows each attempt here, with its answer.
-            </Empty>
-            <TeachingCode code={RECORD} />
-          </>
-        }
-      >
-        <Rows label="Outgoing calls" columns={COLUMNS} rows={listed.items} idOf={({ id }) => id} />
-      </ListFrame>
+      <Empty title="Nothing was published yet">
+        The client of QStash publishes here as it does there. What is delivered is kept as long as the history.
+      </Empty>
+      <TeachingCode code={PUBLISH} />
     </>
   );
 }

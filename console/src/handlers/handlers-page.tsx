@@ -22,6 +22,7 @@ const COLUMNS: readonly Column<HandlerRow>[] = [
   {
     head: 'Handler',
     isWide: true,
+    card: 'title',
     cell: (row) => (
       <>
         <Link to="/messages" search={{ handler: nameOf(row) }}>
@@ -37,6 +38,7 @@ const COLUMNS: readonly Column<HandlerRow>[] = [
   },
   {
     head: 'State',
+    card: 'end',
     cell: (row) => (
       <>
         <StateMark state={stateOfHandler(row)} />

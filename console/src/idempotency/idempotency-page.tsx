@@ -15,8 +15,8 @@ import { StateMark } from '../parts/state-mark.tsx';
 type Record = ItemOf<'idempotency'>;
 
 const COLUMNS: readonly Column<Record>[] = [
-  { head: 'Status', cell: ({ status }) => <StateMark state={status} /> },
-  { head: 'Domain', isWide: true, cell: ({ domain }) => <bdi>{domain}</bdi> },
+  { head: 'Status', card: 'lead', cell: ({ status }) => <StateMark state={status} /> },
+  { head: 'Domain', isWide: true, card: 'title', cell: ({ domain }) => <bdi>{domain}</bdi> },
   {
     head: 'Record',
     cell: ({ id }) => (
@@ -40,7 +40,7 @@ const COLUMNS: readonly Column<Record>[] = [
     cell: ({ leaseUntil, status }) =>
       status === 'processing' ? <Ago at={leaseUntil} /> : <span className="muted">–</span>,
   },
-  { head: 'Changed', isFigure: true, cell: ({ updatedAt }) => <Ago at={updatedAt} /> },
+  { head: 'Changed', isFigure: true, card: 'end', cell: ({ updatedAt }) => <Ago at={updatedAt} /> },
   { head: 'Kept', isFigure: true, isExtra: true, cell: ({ expiresAt }) => <Ago at={expiresAt} /> },
 ];
 

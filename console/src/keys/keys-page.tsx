@@ -5,7 +5,6 @@ import { count, errorLine, shortKey } from '../parts/figures.ts';
 import { FilterField } from '../parts/filter-fields.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { type ItemOf, ListFrame, useListed } from '../parts/listed.tsx';
-import { MessageLink } from '../parts/message-link.tsx';
 import { Empty } from '../parts/notice.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { usePlace } from '../parts/place.ts';
@@ -23,6 +22,7 @@ const idOf = ({ service, handler, key }: HeldKey): string => `${service}/${handl
 const COLUMNS: readonly Column<HeldKey>[] = [
   {
     head: 'Key',
+    card: 'title',
     cell: ({ key }) => (
       <Link to="/messages" search={{ key }} className="mono" title={key}>
         <bdi>{shortKey(key)}</bdi>
@@ -30,18 +30,21 @@ const COLUMNS: readonly Column<HeldKey>[] = [
     ),
   },
   { head: 'Handler', isExtra: true, cell: ({ service, handler }) => `${service}/${handler}` },
-  { head: 'Head', cell: ({ holder }) => <StateMark state={holder.status} /> },
-  { head: 'Message', isExtra: true, cell: ({ holder }) => <MessageLink id={holder.messageId} /> },
+  {
+    head: 'Head',
+    card: 'end',
+    cell: ({ holder }) => (
+      <Link to="/messages/$id" params={{ id: holder.messageId }} title={holder.messageId}>
+        <StateMark state={holder.status} />
+      </Link>
+    ),
+  },
   {
     head: 'Why it waits',
     isWide: true,
     cell: ({ holder }) => (
       <>
-        {holder.dueAt === undefined ? null : (
-          <>
-            next attempt <Ago at={holder.dueAt} />{' '}
-          </>
-        )}
+        <NextAttempt holder={holder} />
         <bdi className="muted">{holder.error === undefined ? '' : errorLine(holder.error)}</bdi>
       </>
     ),
@@ -51,6 +54,32 @@ const COLUMNS: readonly Column<HeldKey>[] = [
   { head: 'Behind', isFigure: true, cell: ({ behind }) => count(behind) },
   { head: 'Do', isActions: true, cell: (row) => <KeyActions row={row} /> },
 ];
+
+/** When its first message is tried again. While the breaker of its handler is open nothing is tried, whatever time has come. */
+function NextAttempt({ holder }: Pick<HeldKey, 'holder'>): ReactElement | null {
+  const { dueAt, breaker } = holder;
+  if (breaker !== undefined) {
+    return (
+      <>
+        held by the breaker{' '}
+        <Link to="/breakers" search={{ breaker: breaker.name }}>
+          {breaker.name}
+        </Link>
+        {breaker.probeAt === undefined ? null : (
+          <>
+            , next probe <Ago at={breaker.probeAt} />
+          </>
+        )}{' '}
+      </>
+    );
+  }
+  if (dueAt === undefined) return null;
+  return (
+    <>
+      next attempt <Ago at={dueAt} />{' '}
+    </>
+  );
+}
 
 /** Keys whose later messages wait behind one that retries or has failed. */
 export function KeysPage(): ReactElement {

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { type ReactElement, useEffect } from 'react';
+import type { ReactElement } from 'react';
 import { messageQuery } from '../api/queries.ts';
 import type { Answer } from '../api/wire.ts';
 import { Ago } from '../parts/ago.tsx';
@@ -9,10 +9,10 @@ import { Icon } from '../parts/icon.tsx';
 import { ErrorBox, Skeleton } from '../parts/notice.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { PayloadTree } from '../parts/payload-tree.tsx';
-import { isTyping } from '../parts/row-keys.ts';
 import { FailureHistory } from './failure-history.tsx';
 import { MessageActions } from './message-actions.tsx';
 import { Related } from './related.tsx';
+import { useReplayKey } from './replay-key.ts';
 import { StateDrawing } from './state-drawing.tsx';
 import { Timeline } from './timeline.tsx';
 import { WhySentences } from './why-sentences.tsx';
@@ -56,18 +56,6 @@ export function MessagePage(): ReactElement {
       </div>
     </article>
   );
-}
-
-/** `r` replays what is shown. */
-function useReplayKey(): void {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.key !== 'r' || isTyping(event)) return;
-      document.querySelector<HTMLButtonElement>('[data-act=replay]')?.click();
-    };
-    document.addEventListener('keydown', onKey);
-    return () => document.removeEventListener('keydown', onKey);
-  }, []);
 }
 
 function Facts({ message }: { readonly message: MessageDetail }): ReactElement {

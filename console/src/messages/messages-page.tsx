@@ -26,8 +26,8 @@ import { SearchBox } from './search-box.tsx';
 export type ListedMessage = ItemOf<'messages'>;
 
 const COLUMNS: readonly Column<ListedMessage>[] = [
-  { head: 'State', cell: ({ tab }) => <StateMark state={tab} /> },
-  { head: 'Type', cell: (row) => <MessageLink id={row.id} text={row.type} /> },
+  { head: 'State', card: 'lead', cell: ({ tab }) => <StateMark state={tab} /> },
+  { head: 'Type', card: 'title', cell: (row) => <MessageLink id={row.id} text={row.type} /> },
   {
     head: 'Key',
     cell: ({ key }) => (key === undefined ? <span className="muted">–</span> : <KeyLink value={key} />),
@@ -40,7 +40,7 @@ const COLUMNS: readonly Column<ListedMessage>[] = [
     isExtra: true,
     cell: ({ lastError }) => <bdi className="muted">{lastError ?? ''}</bdi>,
   },
-  { head: 'Sent', isFigure: true, cell: ({ createdAt }) => <Ago at={createdAt} /> },
+  { head: 'Sent', isFigure: true, card: 'end', cell: ({ createdAt }) => <Ago at={createdAt} /> },
 ];
 
 function KeyLink({ value }: { readonly value: string }): ReactElement {

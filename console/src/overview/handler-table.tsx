@@ -16,13 +16,14 @@ const COLUMNS: readonly Column<HandlerOverview>[] = [
   {
     head: 'Handler',
     isWide: true,
+    card: 'title',
     cell: (row) => (
       <Link to="/handlers" search={{ handler: nameOf(row) }}>
         {nameOf(row)}
       </Link>
     ),
   },
-  { head: 'State', cell: (row) => <StateMark state={stateOfHandler(row)} /> },
+  { head: 'State', card: 'end', cell: (row) => <StateMark state={stateOfHandler(row)} /> },
   {
     head: 'Lag',
     isFigure: true,

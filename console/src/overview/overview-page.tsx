@@ -3,7 +3,7 @@ import type { ReactElement } from 'react';
 import { overviewQuery } from '../api/queries.ts';
 import type { Answer } from '../api/wire.ts';
 import { AuditLines } from '../audit/audit-lines.tsx';
-import { BreakerLines } from '../deliveries/breaker-lines.tsx';
+import { BreakerLines } from '../breakers/breaker-lines.tsx';
 import { ErrorBox, Skeleton } from '../parts/notice.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { usePlace } from '../parts/place.ts';

@@ -6,12 +6,14 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ReactNode;
   /** Figures stand right. */
   readonly isFigure?: boolean;
-  /** Left out on narrow screens. */
+  /** Left out on narrow screens, unless it is wide and says something. */
   readonly isExtra?: boolean;
   /** What can be done to the row. */
   readonly isActions?: boolean;
   /** Takes what is left, and is cut at its end. */
   readonly isWide?: boolean;
+  /** On a phone a row is a card: what its first line begins with, what it is called, and what stands at its end. The rest stands below. */
+  readonly card?: 'lead' | 'title' | 'end';
 }
 
 export interface RowsProps<Row> {
@@ -34,9 +36,15 @@ export interface Selection {
   readonly toggleAll: (ids: readonly string[]) => void;
 }
 
-function classOf<Row>({ isFigure, isExtra, isWide, isActions }: Column<Row>): string {
+function classOf<Row>({ isFigure, isExtra, isWide, isActions, card }: Column<Row>): string {
   const names = [isFigure && 'figure', isExtra && 'extra', isWide && 'wide', isActions && 'actions-cell'];
-  return names.filter(Boolean).join(' ');
+  return [...names, card !== undefined && `card-${card}`].filter(Boolean).join(' ');
+}
+
+/** Gives a cell that is cut its whole text as a title. Only who points at it needs to know whether it is cut. */
+function tellWhole({ currentTarget: cell }: { readonly currentTarget: HTMLElement }): void {
+  if (cell.scrollWidth > cell.clientWidth) cell.title = cell.textContent;
+  else cell.removeAttribute('title');
 }
 
 /** A compact table. */
@@ -45,7 +53,7 @@ export function Rows<Row>(props: RowsProps<Row>): ReactElement {
   const ids = rows.map((row) => idOf(row));
   return (
     <div className="table-box">
-      <table aria-label={label} className={columns.some(({ isActions }) => isActions) ? 'with-actions' : ''}>
+      <table aria-label={label}>
         <thead>
           <tr>
             {selection === undefined ? null : (
@@ -114,7 +122,12 @@ function Line<Row>({
         </td>
       )}
       {columns.map((column) => (
-        <td key={column.head} className={classOf(column)} data-head={column.head.toLowerCase()}>
+        <td
+          key={column.head}
+          className={classOf(column)}
+          data-head={column.head.toLowerCase()}
+          onPointerEnter={tellWhole}
+        >
           {column.cell(row)}
         </td>
       ))}

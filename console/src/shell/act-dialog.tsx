@@ -2,7 +2,7 @@ import { type ReactElement, useState } from 'react';
 import { CommandLine } from '../parts/copy-button.tsx';
 import { Modal } from '../parts/modal.tsx';
 import { ErrorBox } from '../parts/notice.tsx';
-import type { Act, ActField } from './acts.tsx';
+import type { Act, ActField, NumberField, TextField } from './acts.tsx';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -99,15 +99,9 @@ function Field({
       </label>
     );
   }
-  if (field.kind === 'number') {
-    const set = (text: string): void => change({ ...values, [name]: text === '' ? undefined : Number(text) });
-    return (
-      <label>
-        {label}
-        <input type="number" min={1} max={10_000} inputMode="numeric" onChange={(event) => set(event.target.value)} />
-        {field.hint === undefined ? null : <small className="muted">{field.hint}</small>}
-      </label>
-    );
+  if (field.kind === 'number' || field.kind === 'text') {
+    const set = (value: unknown): void => change({ ...values, [name]: value });
+    return field.kind === 'number' ? <NumberInput field={field} set={set} /> : <TextInput field={field} set={set} />;
   }
   const chosen = (values[name] as readonly string[] | undefined) ?? [];
   const toggle = (one: string): void => {
@@ -123,5 +117,56 @@ function Field({
         </label>
       ))}
     </fieldset>
+  );
+}
+
+function NumberInput({
+  field,
+  set,
+}: {
+  readonly field: NumberField;
+  readonly set: (value: number | undefined) => void;
+}): ReactElement {
+  const { label, hint, initial, max = 10_000, isNeeded = false } = field;
+  return (
+    <label>
+      {label}
+      <input
+        type="number"
+        min={1}
+        max={max}
+        inputMode="numeric"
+        required={isNeeded}
+        defaultValue={initial}
+        onChange={({ target: { value } }) => set(value === '' ? undefined : Number(value))}
+      />
+      {hint === undefined ? null : <small className="muted">{hint}</small>}
+    </label>
+  );
+}
+
+const asGiven = (text: string): string | undefined => (text === '' ? undefined : text);
+
+function TextInput({
+  field,
+  set,
+}: {
+  readonly field: TextField;
+  readonly set: (value: unknown) => void;
+}): ReactElement {
+  const { label, hint, initial, example, isNeeded = false, isLong = false, read = asGiven } = field;
+  const shared = {
+    required: isNeeded,
+    defaultValue: initial,
+    placeholder: example,
+    spellCheck: false,
+    onChange: ({ target: { value } }: { readonly target: { readonly value: string } }) => set(read(value.trim())),
+  };
+  return (
+    <label>
+      {label}
+      {isLong ? <textarea className="mono" rows={3} {...shared} /> : <input {...shared} />}
+      {hint === undefined ? null : <small className="muted">{hint}</small>}
+    </label>
   );
 }

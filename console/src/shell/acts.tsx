@@ -7,8 +7,34 @@ import { useToast } from './toasts.tsx';
 /** A field of the dialog that asks before something is done. */
 export type ActField =
   | { readonly kind: 'check'; readonly name: string; readonly label: string }
-  | { readonly kind: 'number'; readonly name: string; readonly label: string; readonly hint?: string }
+  | NumberField
+  | TextField
   | { readonly kind: 'choices'; readonly name: string; readonly label: string; readonly choices: readonly string[] };
+
+export interface NumberField {
+  readonly kind: 'number';
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly initial?: number | undefined;
+  /** Default 10,000. */
+  readonly max?: number;
+  readonly isNeeded?: boolean;
+}
+
+export interface TextField {
+  readonly kind: 'text';
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: string | undefined;
+  readonly initial?: string | undefined;
+  readonly example?: string;
+  readonly isNeeded?: boolean;
+  /** Of several lines. */
+  readonly isLong?: boolean;
+  /** What is sent instead of the text; nothing: it is left out. Default: the text, where there is one. */
+  readonly read?: (text: string) => unknown;
+}
 
 /** Something an operator does. */
 export interface Act {

@@ -1,6 +1,7 @@
 import { Fragment, type ReactElement } from 'react';
 import { Modal } from '../parts/modal.tsx';
-import { PAGES } from './pages.ts';
+import { pagesOf } from './pages.ts';
+import { useSession } from './session.tsx';
 
 const KEYS: readonly (readonly [string, string])[] = [
   ['⌘K', 'search and commands'],
@@ -15,6 +16,7 @@ const KEYS: readonly (readonly [string, string])[] = [
 
 /** Which keys there are. */
 export function KeyHelp({ close }: { readonly close: () => void }): ReactElement {
+  const pages = pagesOf(useSession()).flat();
   return (
     <Modal title="Keys" close={close}>
       <dl className="key-list">
@@ -28,7 +30,7 @@ export function KeyHelp({ close }: { readonly close: () => void }): ReactElement
             <dd>{what}</dd>
           </Fragment>
         ))}
-        {PAGES.flat().map(({ key, title }) => (
+        {pages.map(({ key, title }) => (
           <Fragment key={key}>
             <dt>
               <kbd>g</kbd>

@@ -6,10 +6,12 @@ export interface PageLink {
   readonly title: string;
   readonly icon: IconName;
   readonly key: string;
+  /** Only where the server delivers. */
+  readonly isDelivery?: boolean;
 }
 
-/** The pages, as they stand in the navigation: what is asked first, first. */
-export const PAGES: readonly (readonly PageLink[])[] = [
+/** All of them, as they stand in the navigation: what is asked first, first. */
+const PAGES: readonly (readonly PageLink[])[] = [
   [
     { to: '/', title: 'Overview', icon: 'overview', key: 'o' },
     { to: '/messages', title: 'Messages', icon: 'messages', key: 'm' },
@@ -19,9 +21,16 @@ export const PAGES: readonly (readonly PageLink[])[] = [
   ],
   [
     { to: '/handlers', title: 'Handlers', icon: 'handlers', key: 'h' },
-    { to: '/deliveries', title: 'Deliveries', icon: 'deliveries', key: 'e' },
+    { to: '/breakers', title: 'Breakers', icon: 'breaker', key: 'r' },
     { to: '/idempotency', title: 'Idempotency', icon: 'idempotency', key: 'i' },
     { to: '/commands', title: 'Commands', icon: 'commands', key: 'c' },
+  ],
+  [
+    { to: '/deliveries', title: 'Deliveries', icon: 'deliveries', key: 'e', isDelivery: true },
+    { to: '/destinations', title: 'Destinations', icon: 'destinations', key: 'n', isDelivery: true },
+    { to: '/endpoints', title: 'Endpoints', icon: 'endpoints', key: 'w', isDelivery: true },
+    { to: '/schedules', title: 'Schedules', icon: 'clock', key: 'l', isDelivery: true },
+    { to: '/queues', title: 'Queues', icon: 'queues', key: 'q', isDelivery: true },
   ],
   [
     { to: '/trace', title: 'Trace', icon: 'trace', key: 't' },
@@ -29,3 +38,10 @@ export const PAGES: readonly (readonly PageLink[])[] = [
     { to: '/audit', title: 'Audit', icon: 'audit', key: 'a' },
   ],
 ];
+
+/** The pages of a server that delivers, or does not. */
+export function pagesOf({ isDelivering }: { readonly isDelivering: boolean }): readonly (readonly PageLink[])[] {
+  return PAGES.map((group) => group.filter(({ isDelivery }) => isDelivering || isDelivery !== true)).filter(
+    (group) => group.length > 0,
+  );
+}

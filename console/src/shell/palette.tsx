@@ -4,7 +4,8 @@ import { Icon, type IconName } from '../parts/icon.tsx';
 import { Modal } from '../parts/modal.tsx';
 import { searchOf } from '../messages/qualifiers.ts';
 import { useLive } from './live.tsx';
-import { PAGES } from './pages.ts';
+import { pagesOf } from './pages.ts';
+import { useSession } from './session.tsx';
 import { useTheme } from './theme.ts';
 
 interface Choice {
@@ -24,7 +25,9 @@ function useChoices(text: string): readonly Choice[] {
     (to: string, search: object = {}) =>
     (): void =>
       void navigate({ to, search: search });
-  const pages = PAGES.flat().map(({ to, title, icon }) => ({ title, icon, run: go(to) }));
+  const pages = pagesOf(useSession())
+    .flat()
+    .map(({ to, title, icon }) => ({ title, icon, run: go(to) }));
   const commands: readonly Choice[] = [
     ...pages,
     {

@@ -6,7 +6,7 @@ import { Icon } from '../parts/icon.tsx';
 import { useAttention } from './favicon.ts';
 import { KeyHelp } from './key-help.tsx';
 import { useLive } from './live.tsx';
-import { PAGES } from './pages.ts';
+import { pagesOf } from './pages.ts';
 import { Palette } from './palette.tsx';
 import { useSession } from './session.tsx';
 import { useShortcuts } from './shortcuts.ts';
@@ -67,6 +67,7 @@ function Navigation({
   readonly openHelp: () => void;
 }): ReactElement {
   const things = useAttention();
+  const pages = pagesOf(useSession());
   return (
     <nav className="side" aria-label="Pages">
       <div className="brand">
@@ -77,7 +78,7 @@ function Navigation({
         <Icon name="search" /> Search
         <kbd>⌘K</kbd>
       </button>
-      {PAGES.map((group) => (
+      {pages.map((group) => (
         <ul key={group[0]?.to}>
           {group.map(({ to, title, icon }) => (
             <li key={to}>

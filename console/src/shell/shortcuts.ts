@@ -1,13 +1,15 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { isTyping } from '../parts/row-keys.ts';
-import { PAGES } from './pages.ts';
+import { pagesOf } from './pages.ts';
+import { useSession } from './session.tsx';
 
 const SEQUENCE_MS = 1_000;
 
 /** Keys that work on every page: ⌘K, `/`, `?`, and `g` with a page's letter. */
 export function useShortcuts(show: (what: 'palette' | 'help') => void): void {
   const navigate = useNavigate();
+  const { isDelivering } = useSession();
   useEffect(() => {
     let goMs = -Infinity;
     const onKey = (event: KeyboardEvent): void => {
@@ -17,7 +19,9 @@ export function useShortcuts(show: (what: 'palette' | 'help') => void): void {
         return;
       }
       if (isTyping(event)) return;
-      const page = PAGES.flat().find(({ key }) => key === event.key);
+      const page = pagesOf({ isDelivering })
+        .flat()
+        .find(({ key }) => key === event.key);
       if (page !== undefined && event.timeStamp - goMs < SEQUENCE_MS) {
         goMs = -Infinity;
         event.stopImmediatePropagation();
@@ -34,5 +38,5 @@ export function useShortcuts(show: (what: 'palette' | 'help') => void): void {
     // Before the keys of lists, so that `g k` does not move their row.
     document.addEventListener('keydown', onKey, { capture: true });
     return () => document.removeEventListener('keydown', onKey, { capture: true });
-  }, [navigate, show]);
+  }, [navigate, show, isDelivering]);
 }

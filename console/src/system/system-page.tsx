@@ -110,7 +110,7 @@ function FindingLines({ findings }: { readonly findings: System['findings'] }): 
 }
 
 const TABLES: readonly Column<System['tables'][number]>[] = [
-  { head: 'Table', isWide: true, cell: ({ table }) => <span className="mono">{table}</span> },
+  { head: 'Table', isWide: true, card: 'title', cell: ({ table }) => <span className="mono">{table}</span> },
   { head: 'Rows', isFigure: true, cell: ({ rows }) => `≈ ${count(rows)}` },
   {
     head: 'Dead rows',

@@ -11,6 +11,7 @@ const COLUMNS: readonly Column<Worker>[] = [
   {
     head: 'Worker',
     isWide: true,
+    card: 'title',
     cell: ({ name, isHousekeeper }) => (
       <>
         <bdi className="mono">{name}</bdi> {isHousekeeper ? <span className="chip">housekeeper</span> : null}

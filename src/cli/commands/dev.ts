@@ -10,7 +10,7 @@ import { type Database, openDatabase, schemaName } from '../database.ts';
 import { databaseTarget } from '../database-target.ts';
 import { DELIVERY_OPTIONS, deliverHere } from '../deliver-here.ts';
 import { loadConfig } from '../load-config.ts';
-import { databaseOperator } from '../open-operator.ts';
+import { databaseOperator, databaseSessions } from '../open-operator.ts';
 import { QSTASH_DEV_PORT } from '../qstash-dev.ts';
 import { RelayPrinter } from '../relay-printer.ts';
 import { SERVER_OPTIONS, serveUntilStopped, stderrLogger, tokensOf } from './serve.ts';
@@ -78,7 +78,8 @@ async function serveAll(invocation: Invocation, database: Database, tokens: read
     logger: stderrLogger(io),
   });
   const port = isQstashDev ? QSTASH_DEV_PORT : undefined;
-  await serveUntilStopped(invocation, databaseOperator(database), tokens, { delivering, port });
+  const served = { operator: databaseOperator(database), endedSessions: databaseSessions(database) };
+  await serveUntilStopped(invocation, served, tokens, { delivering, port });
 }
 
 /** Everybody knows these credentials: nobody else may come near. */

@@ -61,7 +61,10 @@ function show({ io, output }: Invocation, items: readonly HeldKey[]): void {
     { title: 'HELD BY', value: (one) => one.holder.messageId },
     {
       title: 'WHICH',
-      value: ({ holder }) => (holder.dueAt ? `retry due ${formatAge(holder.dueAt.getTime(), nowMs)}` : holder.status),
+      value: ({ holder: { breaker, dueAt, status } }) => {
+        if (breaker) return `held by the breaker ${breaker.name}`;
+        return dueAt ? `retry due ${formatAge(dueAt.getTime(), nowMs)}` : status;
+      },
     },
     { title: 'ERROR', value: ({ holder }) => errorText(holder), shrinkTo: 12 },
   ]);

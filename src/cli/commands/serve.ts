@@ -2,6 +2,7 @@ import type { Deliveries } from '../../delivery/deliveries.ts';
 import { hideSecrets } from '../../kernel/hide-secrets.ts';
 import type { LogFields, Logger } from '../../kernel/log.ts';
 import { mcpServer } from '../../mcp/mcp-server.ts';
+import type { EndedSessions } from '../../operator/ended-sessions.ts';
 import type { Operator } from '../../operator/operator.ts';
 import { operatorServer, type OperatorServer } from '../../server/operator-server.ts';
 import { isLocalHost } from '../../server/peer.ts';
@@ -14,7 +15,7 @@ import type { Io } from '../io.ts';
 import { importPackage } from '../import-package.ts';
 import { type Listening, listen, mounted } from '../listen.ts';
 import { databaseDeliveries } from '../open-deliveries.ts';
-import { databaseOperator } from '../open-operator.ts';
+import { databaseOperator, databaseSessions } from '../open-operator.ts';
 import { serverTokens } from '../server-tokens.ts';
 import { stopSignals } from '../stop-signals.ts';
 
@@ -66,7 +67,8 @@ export const serve: Command = {
     await operator.handlers();
     const delivering = place && (await deliverHere(invocation, database, { ...place, logger: stderrLogger(io) }));
     const deliveries = delivering?.deliveries ?? databaseDeliveries(database, io);
-    await serveUntilStopped(invocation, operator, tokens, { delivering, deliveries });
+    const served = { operator, endedSessions: databaseSessions(database) };
+    await serveUntilStopped(invocation, served, tokens, { delivering, deliveries });
     return EXIT.ok;
   },
 };
@@ -83,20 +85,22 @@ export function tokensOf({ options, io }: Invocation): readonly Token[] {
   return tokens;
 }
 
+/** What is served. */
+interface Served {
+  readonly operator: Operator;
+  readonly endedSessions: EndedSessions;
+}
+
 /** Serves until a signal comes, then answers what was asked and ends. */
 export async function serveUntilStopped(
   invocation: Invocation,
-  operator: Operator,
+  served: Served,
   tokens: readonly Token[],
   { delivering, port, deliveries = delivering?.deliveries }: Serving = {},
 ): Promise<void> {
   try {
-    await serving(
-      invocation,
-      mounted(serverOf(invocation, operator, tokens, deliveries), delivering?.api),
-      operator,
-      port,
-    );
+    const server = mounted(serverOf(invocation, served, tokens, deliveries), delivering?.api);
+    await serving(invocation, server, served.operator, port);
   } finally {
     await delivering?.stop();
   }
@@ -143,7 +147,7 @@ function portOf({ options }: Invocation, usual: number): number {
 
 function serverOf(
   { options, io, version }: Invocation,
-  operator: Operator,
+  { operator, endedSessions }: Served,
   tokens: readonly Token[],
   deliveries: Deliveries | undefined,
 ): OperatorServer {
@@ -158,6 +162,7 @@ function serverOf(
     operator,
     deliveries,
     tokens,
+    endedSessions,
     basePath: options.text('base-path'),
     isReadOnly: options.flag('read-only'),
     localActor: io.user,

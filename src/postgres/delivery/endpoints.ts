@@ -52,7 +52,7 @@ export function webhookEndpoints(sql: SqlRunner, schema: string, rules: Endpoint
     disable: (id, by) => store.switch(id, false, by),
     secrets: (id) => store.secrets.get(id),
     rotateSecret: (id, by, options = {}) => store.rotate(id, by, options),
-    send: (event) => sendWebhook(sql, schema, rules, event),
+    send: (event, options = {}) => sendWebhook(sql, schema, rules, event, options.to),
     resend: (id, messageId, by) => store.resend(id, messageId, by),
     recover: (id, since, by) => store.recover(id, since, by),
   };

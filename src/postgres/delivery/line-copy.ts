@@ -36,7 +36,7 @@ export class LineCopy {
   readonly #lookStatement: string;
   readonly #kept = new Map<string, Kept>();
   readonly #listeners = new Set<(line: string) => void>();
-  #wanted = new Set<string>();
+  readonly #wanted = new Set<string>();
   #isFetching = false;
   #since: string | undefined;
   #looks = 0;
@@ -51,8 +51,6 @@ export class LineCopy {
       where: string,
     ): string => `select 'flow:' || f.key as line, json_build_object('parallelism', f.parallelism,
         'rate', f.rate, 'periodMs', f.period_ms, 'isPaused', f.is_paused)::text as setting from ${schema}.http_flow f where ${where}`;
-    const named = (kind: string): string =>
-      `in (select substr(l, ${kind.length + 1}) from json_array_elements_text($1::text::json) l where starts_with(l, '${kind}'))`;
     this.#fetchStatement = `${queues(`q.name ${named('queue:')}`)} union all ${flows(`f.key ${named('flow:')}`)}`;
     this.#lookStatement = `${queues('q.tx >= $1::text::xid8')} union all ${flows('f.tx >= $1::text::xid8')}
       union all select null, pg_snapshot_xmin(pg_current_snapshot())::text`;
@@ -89,16 +87,20 @@ export class LineCopy {
   async look(): Promise<void> {
     const rows = await this.#sql.query(this.#lookStatement, [this.#since ?? LAST_TRANSACTION]);
     const last = rows.find((row) => row['line'] === null);
-    this.#take(rows.filter((row) => row !== last));
+    this.#take(
+      rows.filter((row) => row !== last),
+      true,
+    );
     this.#since = String(last?.['setting']);
     this.#forget();
     this.#looks += 1;
     if (this.#looks % ALL_EVERY === 0 && this.#kept.size > 0) await this.#fetch([...this.#kept.keys()]);
+    await this.#fetchWanted();
   }
 
   /** A line was changed here: others see it at their next look, this process at once. */
   async changed(line: string): Promise<void> {
-    if (this.#kept.has(line)) await this.#fetch([line]);
+    if (this.#kept.has(line)) await this.#fetch([line], true);
   }
 
   #get(line: string): QueueSetting | FlowSetting | undefined {
@@ -110,43 +112,48 @@ export class LineCopy {
     }
     this.#kept.set(line, { setting: undefined, askedMs: nowMs });
     this.#wanted.add(line);
-    if (!this.#isFetching) void this.#fetchWanted();
+    this.#fetchWanted().catch(() => undefined);
     return undefined;
   }
 
-  /** One statement at a time, for all that were asked for meanwhile. One that fails is asked for again by the next who asks. */
+  /**
+   * One statement at a time, for all that were asked for meanwhile. Where it fails the next look tries again: whoever has asked starts nothing
+   * in that line until it is told, and asks no more.
+   */
   async #fetchWanted(): Promise<void> {
+    if (this.#isFetching) return;
     this.#isFetching = true;
     await Promise.resolve();
-    while (this.#wanted.size > 0) {
-      const lines = [...this.#wanted];
-      this.#wanted = new Set();
-      await this.#fetch(lines).catch(() => {
-        for (const line of lines) this.#kept.delete(line);
-      });
+    try {
+      while (this.#wanted.size > 0) {
+        await this.#fetch([...this.#wanted]);
+      }
+    } finally {
+      this.#isFetching = false;
     }
-    this.#isFetching = false;
   }
 
-  async #fetch(lines: readonly string[]): Promise<void> {
+  async #fetch(lines: readonly string[], isNews = false): Promise<void> {
     const rows = await this.#sql.query(this.#fetchStatement, [JSON.stringify(lines)]);
+    for (const line of lines) this.#wanted.delete(line);
     const found = new Set(rows.map((row) => row['line']));
     const none = lines.filter((line) => !found.has(line));
-    this.#take(rows);
+    this.#take(rows, isNews);
     for (const line of none) this.#put(line, line.startsWith('queue:') ? NO_QUEUE : NO_LIMITS);
   }
 
-  #take(rows: readonly Record<string, unknown>[]): void {
+  /** `isNews`: something was changed, although what is kept may look the same: a rate that begins anew. */
+  #take(rows: readonly Record<string, unknown>[], isNews: boolean): void {
     for (const row of rows) {
       const fields = JSON.parse(String(row['setting'])) as Record<string, number | boolean | null>;
       const setting = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
-      this.#put(String(row['line']), setting as unknown as FlowRules & { readonly isPaused: boolean });
+      this.#put(String(row['line']), setting as unknown as FlowRules & { readonly isPaused: boolean }, isNews);
     }
   }
 
-  #put(line: string, setting: QueueSetting | FlowSetting): void {
+  #put(line: string, setting: QueueSetting | FlowSetting, isNews = false): void {
     const kept = this.#kept.get(line);
-    if (kept === undefined || isSame(kept.setting, setting)) return;
+    if (kept === undefined || (!isNews && isSame(kept.setting, setting))) return;
     kept.setting = setting;
     for (const listener of this.#listeners) listener(line);
   }
@@ -161,4 +168,9 @@ export class LineCopy {
 
 function isSame(a: QueueSetting | FlowSetting | undefined, b: QueueSetting | FlowSetting): boolean {
   return a !== undefined && JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** The names among the lines of $1 that are of a kind. */
+function named(kind: string): string {
+  return `in (select substr(l, ${kind.length + 1}) from json_array_elements_text($1::text::json) l where starts_with(l, '${kind}'))`;
 }

@@ -21,7 +21,7 @@ export interface WebhookRules {
 const MAX_ID = 200;
 
 /**
- * Sends an event to all endpoints that are enabled and want it, through whatever connection or transaction this is: two statements, of
+ * Sends an event to all endpoints that are enabled and want it, or to one that is named, through whatever connection or transaction this is: two statements, of
  * which the second is all that is written.
  */
 export async function sendWebhook(
@@ -29,12 +29,13 @@ export async function sendWebhook(
   schema: string,
   rules: WebhookRules,
   event: WebhookEvent,
+  to?: string,
 ): Promise<WebhookSent> {
   const body = bodyOf(event, rules);
   const eventId = event.eventId ?? newId();
   const endpointsFor = `select e.id, e.url, e.retry_seconds::text as retry_seconds from ${schema}.http_endpoint e
-    where e.is_enabled and e.event_types ?| $1::text[] order by e.id`;
-  const rows = await sql.query(endpointsFor, [patternsOf(event.type)]);
+    where e.is_enabled and case when $2::text is null then e.event_types ?| $1::text[] else e.id = $2::text end order by e.id`;
+  const rows = await sql.query(endpointsFor, [patternsOf(event.type), to ?? null]);
   const messages = rows.map((row) => messageFor(row, event.type, body, eventId));
   const sendCall = `select ${schema}.http_webhook_send($1::text, $2::text::float8, $3::text) as sent`;
   const dedupMs = event.eventId === undefined ? null : rules.eventDedupMs;

@@ -1,5 +1,6 @@
 import type { HandlerStats, OperatorStats } from '../../operator/operator-records.ts';
 import type { SqlRunner } from '../sql-runner.ts';
+import { oldestMs } from './overview-functions.ts';
 import { type Fields, readJson, readRecord } from './read-record.ts';
 
 /** How much there is to do, by handler. */
@@ -17,7 +18,7 @@ function statsStatement(schema: string, countDelivered: boolean): string {
   return `with live as materialized (select id, lanes from ${schema}.worker where expires_at > clock_timestamp()),
     open as materialized (
       select handler, count(*) filter (where state = 0) as pending, count(*) filter (where state = 1) as waiting,
-        count(*) filter (where state = 2) as failed, min(created_at) filter (where state = 0) as oldest
+        count(*) filter (where state = 2) as failed
       from ${schema}.delivery group by handler),
     -- Apart: counted beside the others, different keys make all that is open be sorted.
     held as materialized (
@@ -28,7 +29,7 @@ function statsStatement(schema: string, countDelivered: boolean): string {
       'handlers', coalesce((select json_agg(json_build_object('service', h.service, 'handler', h.name,
           'pausedAt', h.paused_at, 'pending', coalesce(o.pending, 0), 'waiting', coalesce(o.waiting, 0),
           'failed', coalesce(o.failed, 0), 'delivered', ${countDelivered ? 'coalesce(d.delivered, 0)' : 'null'},
-          'oldestMs', floor(extract(epoch from clock_timestamp() - o.oldest) * 1000), 'heldKeys', coalesce(k.n, 0),
+          'oldestMs', case when o.pending > 0 then ${oldestMs(schema, 'h.id')} end, 'heldKeys', coalesce(k.n, 0),
           'workers', (select count(*) from live w where w.lanes && array(select l.id from ${schema}.lane l where l.handler = h.id))
         ) order by h.service, h.name)
         from ${schema}.handler h left join open o on o.handler = h.id left join held k on k.handler = h.id

@@ -26,7 +26,9 @@ export async function listHeldKeys(
 
 function toHeldKey(fields: Fields): HeldKey {
   const held = readRecord<HeldKey>(fields, []);
-  return { ...held, holder: readRecord<HeldKey['holder']>({ ...held.holder }, ['dueAt', 'since', 'createdAt']) };
+  const holder = readRecord<HeldKey['holder']>({ ...held.holder }, ['dueAt', 'since', 'createdAt']);
+  const breaker = holder.breaker && readRecord<typeof holder.breaker>({ ...holder.breaker }, ['probeAt']);
+  return { ...held, holder: { ...holder, breaker } };
 }
 
 /**
@@ -36,7 +38,7 @@ function toHeldKey(fields: Fields): HeldKey {
 function heldStatement(schema: string): string {
   return `with heads as materialized (
       select distinct on (d.unit, d.key) d.unit, d.key, d.id, d.state, d.attempts, d.due_at, d.error,
-        coalesce(d.failed_at, d.first_failed_at) as since, d.created_at, h.service, h.name
+        coalesce(d.failed_at, d.first_failed_at) as since, d.created_at, h.service, h.name, h.breaker
       from ${schema}.delivery d join ${schema}.handler h on h.id = d.handler
       where d.holds and d.key is not null and ($1::text is null or h.service = $1::text)
         and ($2::text is null or h.name = $2::text or h.service || '/' || h.name = $2::text)
@@ -44,7 +46,9 @@ function heldStatement(schema: string): string {
       order by d.unit, d.key, d.seq limit $5::text::int)
     select h.unit || '~' || h.key as place, json_build_object('key', h.key, 'service', h.service, 'handler', h.name,
       'holder', json_build_object('messageId', h.id, 'status', case h.state when 2 then 'failed' else 'waiting' end,
-        'attempts', h.attempts, 'dueAt', h.due_at, 'error', h.error, 'since', h.since, 'createdAt', h.created_at),
+        'attempts', h.attempts, 'dueAt', h.due_at, 'error', h.error, 'since', h.since, 'createdAt', h.created_at,
+        'breaker', (select json_build_object('name', b.service || '/' || b.name, 'probeAt', b.probe_at) from ${schema}.breaker b
+          where h.state = 1 and b.service = h.service and b.name = h.breaker and b.state > 0)),
       'behind', c.open - 1, 'failed', c.failed)::text as row
     from heads h join (
       select d.unit, d.key, count(*) as open, count(*) filter (where d.state = 2) as failed from ${schema}.delivery d

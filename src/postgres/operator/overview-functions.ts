@@ -11,6 +11,10 @@ const SETTINGS = 'set jit = off set enable_seqscan = off';
 /** What the overview reads, as functions: so they can be planned as they should be. */
 export function overviewFunctions(schema: string): readonly string[] {
   return [
+    `create function ${schema}.handler_oldest_ms(p_handler smallint) returns float8 language sql stable ${SETTINGS} as $body$
+      select floor(extract(epoch from clock_timestamp() - min(d.created_at)) * 1000) from ${unitsOf(schema, 'p_handler')}
+        cross join lateral (${firstFree(schema, 'u.unit')}) d
+    $body$`,
     `create function ${schema}.overview_present() returns text language sql stable ${SETTINGS} as $body$
       ${presentStatement(schema)}
     $body$`,
@@ -20,14 +24,23 @@ export function overviewFunctions(schema: string): readonly string[] {
   ];
 }
 
+/** The units of all lanes of a handler, as `u`. */
+function unitsOf(schema: string, handler: string): string {
+  return `(select l.id * m.units + b as unit from ${schema}.lane l, ${schema}.meta m, generate_series(0, m.units - 1) b where l.handler = ${handler}) u`;
+}
+
+/** How late a handler is, for every surface that tells it: the age of its first in line, and null where nothing is in line. */
+export function oldestMs(schema: string, handler: string): string {
+  return `${schema}.handler_oldest_ms(${handler})`;
+}
+
 /**
  * What is open is counted unit by unit, by the index of the line, and no further than `CAP`; the oldest is at the head of one of the
  * units. Rates are of the minutes of the last five.
  */
 function presentStatement(schema: string): string {
-  const units = `(select l.id * m.units + b as unit from ${schema}.lane l, ${schema}.meta m, generate_series(0, m.units - 1) b where l.handler = h.id) u`;
   const count = (state: number): string => `(select count(*) from (
-      select from ${units} cross join lateral (select from ${schema}.delivery d where d.unit = u.unit and d.state = ${state} limit ${CAP}) d
+      select from ${unitsOf(schema, 'h.id')} cross join lateral (select from ${schema}.delivery d where d.unit = u.unit and d.state = ${state} limit ${CAP}) d
       limit ${CAP}) c)`;
   return `with recent as materialized (
       select t.handler, sum(t.done) as done, sum(t.retried + t.dead) as failed from ${schema}.tally t
@@ -46,8 +59,7 @@ function presentStatement(schema: string): string {
         from ${schema}.sample s order by s.minute desc limit 1),
       'handlers', coalesce((select json_agg(json_build_object('service', h.service, 'handler', h.name,
           'pending', ${count(0)}, 'waiting', ${count(1)}, 'failed', coalesce(x.n, 0),
-          'oldestMs', (select floor(extract(epoch from clock_timestamp() - min(d.created_at)) * 1000) from ${units}
-            cross join lateral (${firstFree(schema, 'u.unit')}) d),
+          'oldestMs', ${oldestMs(schema, 'h.id')},
           'donePerSecond', coalesce(r.done, 0) / 300.0,
           'errorShare', r.failed::float8 / nullif(r.done + r.failed, 0)) order by h.service, h.name)
         from ${schema}.handler h left join recent r on r.handler = h.id left join dead x on x.handler = h.id), '[]'))::text

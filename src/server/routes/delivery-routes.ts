@@ -276,6 +276,19 @@ const lines: readonly Route[] = [
       return DONE;
     },
   }),
+  post({
+    id: 'unpinFlowControl',
+    path: 'api/delivery/flow-controls/unpin',
+    role: 'admin',
+    summary: 'Messages set its limits again.',
+    body: { ...KEY, ...REASON },
+    answer: CHANGED,
+    run: ({ deliveries, body: { key }, by }) =>
+      changeIf(deliveries.flowControls.get(key), async () => {
+        await deliveries.audit(by, 'change-flow', { key, change: 'unpin' });
+        await deliveries.flowControls.unpin(key, { parallelism: true, rate: true });
+      }),
+  }),
 ];
 
 function scheduleChange(verb: 'pause' | 'resume' | 'delete', summary: string): Route {

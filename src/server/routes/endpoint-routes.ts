@@ -1,4 +1,10 @@
-import type { EndpointOutcome, WebhookEndpointInput, WebhookSent } from '../../delivery/webhook-endpoints.ts';
+import type {
+  EndpointOutcome,
+  WebhookEndpointInput,
+  WebhookEndpoints,
+  WebhookSent,
+} from '../../delivery/webhook-endpoints.ts';
+import { HIDDEN } from '../../kernel/secret-name.ts';
 import type { DeliveryViews } from '../delivery-views.ts';
 import { get, post, type Route } from '../route.ts';
 import {
@@ -6,6 +12,7 @@ import {
   described,
   either,
   flag,
+  kinds,
   list,
   mapOf,
   number,
@@ -50,6 +57,24 @@ const CHANGES = Object.fromEntries(
     { ...either(field, { json: { type: 'null' } }), isOptional: true },
   ]),
 ) as { readonly [K in keyof typeof FIELDS]: Schema<WebhookEndpointInput[K] | null | undefined> };
+
+/** The message that carries a test. */
+type Tested = { readonly kind: 'sent'; readonly messageId: string } | { readonly kind: 'not-found' };
+
+const TESTED: Schema<Tested> = kinds<Tested>({ sent: { messageId: text }, 'not-found': {} });
+
+/** Headers as they are to be: what was shown as hidden and sent back so stays as it is. */
+async function unhidden(
+  endpoints: WebhookEndpoints,
+  id: string,
+  headers: WebhookEndpointInput['headers'] | null,
+): Promise<{ readonly headers?: WebhookEndpointInput['headers'] | null }> {
+  if (headers === undefined) return {};
+  if (headers === null || !Object.values(headers).includes(HIDDEN)) return { headers };
+  const before = (await endpoints.get(id))?.headers ?? {};
+  const pairs = Object.entries(headers).map(([name, value]) => [name, value === HIDDEN ? before[name] : value]);
+  return { headers: Object.fromEntries(pairs.filter(([, value]) => value !== undefined)) as Record<string, string> };
+}
 
 function withoutReason<T extends { readonly reason: unknown }>(body: T): Omit<T, 'reason'> {
   const { reason, ...rest } = body;
@@ -108,8 +133,10 @@ const changes: readonly Route[] = [
     summary: 'Changes what is given; null takes a setting back.',
     body: { url: optional(words(2_000)), ...CHANGES, ...REASON },
     answer: ENDPOINT_ANSWER,
-    run: async ({ deliveries, views, params: { id = '' }, body, by }) =>
-      answerOf(await deliveries.endpoints.update(id, withoutReason(body), by), views),
+    run: async ({ deliveries, views, params: { id = '' }, body, by }) => {
+      const headers = await unhidden(deliveries.endpoints, id, body.headers);
+      return answerOf(await deliveries.endpoints.update(id, { ...withoutReason(body), ...headers }, by), views);
+    },
   }),
   post({
     id: 'deleteEndpoint',
@@ -172,6 +199,19 @@ const changes: readonly Route[] = [
     run: async ({ deliveries, params: { id = '' }, body: { since }, by }): Promise<Counted> => {
       const count = await deliveries.endpoints.recover(id, since, by);
       return count === undefined ? { kind: 'not-found' } : { kind: 'done', count };
+    },
+  }),
+  post({
+    id: 'testEndpoint',
+    path: 'api/delivery/endpoints/:id/test',
+    summary:
+      'Sends an event to this endpoint alone, to see whether it takes it. There is none for one that is disabled.',
+    body: { type: described(optional(words(256)), 'Default `test.ping`.'), ...REASON },
+    answer: TESTED,
+    run: async ({ deliveries, params: { id = '' }, body: { type = 'test.ping' }, by }): Promise<Tested> => {
+      const { messageIds } = await deliveries.endpoints.send({ type, data: { sentBy: by.actor } }, { to: id });
+      const [messageId] = messageIds;
+      return messageId === undefined ? { kind: 'not-found' } : { kind: 'sent', messageId };
     },
   }),
   post({

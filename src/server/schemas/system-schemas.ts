@@ -76,6 +76,7 @@ export const HELD_KEY: Schema<HeldKey> = object<HeldKey>({
     status: oneOf('waiting', 'failed'),
     attempts: integer,
     dueAt: optional(time),
+    breaker: optional(object<NonNullable<HeldKey['holder']['breaker']>>({ name: text, probeAt: optional(time) })),
     error: optional(DELIVERY_ERROR),
     since: optional(time),
     createdAt: optional(time),

@@ -17,7 +17,7 @@ export function BreakerLines({ breakers }: { readonly breakers: readonly Breaker
   if (breakers.length === 0) {
     return (
       <p className="muted pad">
-        All closed: everything the handlers depend on answers. <Link to="/deliveries">All breakers</Link>
+        All closed: everything the handlers depend on answers. <Link to="/breakers">All breakers</Link>
       </p>
     );
   }
@@ -27,7 +27,7 @@ export function BreakerLines({ breakers }: { readonly breakers: readonly Breaker
         <li key={`${service}/${name}`}>
           <span className="line-main">
             <StateMark state={breakerMark(state)} />{' '}
-            <Link to="/deliveries" search={{ breaker: `${service}/${name}` }}>
+            <Link to="/breakers" search={{ breaker: `${service}/${name}` }}>
               {service}/{name}
             </Link>{' '}
             <span className="muted">

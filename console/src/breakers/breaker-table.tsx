@@ -15,6 +15,7 @@ const idOf = ({ service, name }: Breaker): string => `${service}/${name}`;
 const COLUMNS: readonly Column<Breaker>[] = [
   {
     head: 'Breaker',
+    card: 'title',
     cell: (row) => (
       <>
         <strong>{idOf(row)}</strong>
@@ -22,7 +23,7 @@ const COLUMNS: readonly Column<Breaker>[] = [
       </>
     ),
   },
-  { head: 'State', cell: ({ state }) => <StateMark state={breakerMark(state)} /> },
+  { head: 'State', card: 'end', cell: ({ state }) => <StateMark state={breakerMark(state)} /> },
   { head: 'Since', isExtra: true, cell: ({ since }) => <Ago at={since} /> },
   {
     head: 'Next probe',
