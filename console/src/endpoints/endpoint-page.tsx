@@ -141,7 +141,7 @@ function Settings({ endpoint }: { readonly endpoint: Endpoint }): ReactElement {
         </bdi>
       ),
     ],
-    ['Retries', `${retrySeconds.length}, after ${secondsText(retrySeconds)}`],
+    ['Retries', retrySeconds.length === 0 ? 'none' : `${retrySeconds.length}, after ${secondsText(retrySeconds)}`],
     ['Timeout', timeoutMs === undefined ? undefined : duration(timeoutMs)],
     ['Rate', ratePerSecond === undefined ? undefined : `${ratePerSecond} a second`],
   ];
