@@ -28,7 +28,9 @@ import { pause, resume } from './commands/pause.ts';
 import { relay } from './commands/relay.ts';
 import { serve } from './commands/serve.ts';
 import { runShow } from './commands/run-show.ts';
+import { signingKeys } from './commands/signing-keys.ts';
 import { system } from './commands/system.ts';
+import { token } from './commands/token.ts';
 import { trace } from './commands/trace.ts';
 import { why } from './commands/why.ts';
 
@@ -64,6 +66,8 @@ export const COMMANDS: readonly Command[] = [
   relay,
   serve,
   dev,
+  token,
+  signingKeys,
   mcp,
   drill,
   system,

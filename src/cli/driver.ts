@@ -22,7 +22,8 @@ export interface Driver {
   close(): Promise<void>;
 }
 
-const CONNECTIONS = 4;
+// At most: a server that delivers needs them, other commands open one or two.
+const CONNECTIONS = 10;
 const NAME = 'holdfast-cli';
 
 /** Opens the database with pg, or with postgres.js where only that is installed. Nothing is sent yet. */

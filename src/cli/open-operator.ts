@@ -1,4 +1,6 @@
+import type { EndedSessions } from '../operator/ended-sessions.ts';
 import type { By, Operator } from '../operator/operator.ts';
+import { postgresSessions } from '../postgres/operator/ended-sessions.ts';
 import { postgresOperator } from '../postgres/operator/postgres-operator.ts';
 import { remoteOperator } from '../server/remote-operator.ts';
 import { usageError } from './cli-error.ts';
@@ -27,6 +29,11 @@ export async function openOperator({
 /** The same on a database that is open. */
 export function databaseOperator({ driver, schema, target }: Database, version?: string): Operator {
   return postgresOperator({ pool: driver.pool, schema, answerTimeoutMs: target.statementMs, version });
+}
+
+/** Where a database notes the logouts of people. */
+export function databaseSessions({ driver, schema }: Database): EndedSessions {
+  return postgresSessions({ pool: driver.pool, schema });
 }
 
 /** The server that is meant, `--server` or HOLDFAST_SERVER; none where a database was named with `--url`. */

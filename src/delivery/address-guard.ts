@@ -14,7 +14,12 @@ export interface AddressRules {
 }
 
 /** Whether something may be called. `why` is for people, with the next step. */
-export type AddressVerdict = { readonly kind: 'allowed' } | { readonly kind: 'refused'; readonly why: string };
+export type AddressVerdict = { readonly kind: 'allowed' } | Refused;
+
+interface Refused {
+  readonly kind: 'refused';
+  readonly why: string;
+}
 
 // What no public service has an address in: RFC 6890 and what came after it.
 const PRIVATE_V4 = [
@@ -85,7 +90,7 @@ export class AddressGuard {
   }
 
   /** An address on the web, without asking what its name resolves to. */
-  checkUrl(text: string): AddressVerdict & { readonly url?: URL } {
+  checkUrl(text: string): { readonly kind: 'allowed'; readonly url: URL } | Refused {
     const url = URL.parse(text);
     if (!url) return refused('it is not an absolute address; write one such as https://example.com/hook');
     if (url.protocol !== 'http:' && url.protocol !== 'https:')
@@ -129,7 +134,7 @@ export function checkDestination(url: string, rules: AddressRules): AddressVerdi
   const guard = guards.get(rules) ?? new AddressGuard(rules);
   guards.set(rules, guard);
   const verdict = guard.checkUrl(url);
-  return verdict.kind === 'refused' ? { kind: 'refused', why: `invalid destination url: ${verdict.why}` } : verdict;
+  return verdict.kind === 'refused' ? refused(`invalid destination url: ${verdict.why}`) : { kind: 'allowed' };
 }
 
 /** The host without the brackets of IPv6. */
@@ -146,7 +151,7 @@ function isOwnName(host: string): boolean {
   return /(?:^|\.)localhost\.?$/i.test(host);
 }
 
-function refused(why: string): { readonly kind: 'refused'; readonly why: string } {
+function refused(why: string): Refused {
   return { kind: 'refused', why };
 }
 

@@ -10,7 +10,7 @@ import { callbacksOf } from './callback-request.ts';
 import type { AttemptReport } from './delivery-log.ts';
 import { DeliveryFailed } from './delivery-failed.ts';
 import type { DeliveryLines } from './delivery-lines.ts';
-import { type DeliveryRequest, destinationOf, lineOf } from './delivery-request.ts';
+import { type DeliveryRequest, lineOf } from './delivery-request.ts';
 import type { GateEnd } from './destination-gate.ts';
 import type { DestinationGates } from './destination-gates.ts';
 import { type CallOutcome, exchange, type ExchangeHost } from './exchange.ts';
@@ -42,51 +42,68 @@ type Context = Pick<HandlerContext<unknown>, 'id' | 'attempt' | 'replays' | 'cre
 
 // The log could not be written, so the engine is not told either: it is delivered once more, under the same number.
 const UNWRITTEN_MS = 5_000;
+// The database was away when something had to be asked before it could be sent.
+const UNASKED_MS = 1_000;
 // Its line is closed as soon as that is known here; this is for what had begun before.
 const DISABLED_MS = 60_000;
 
 /** The handler: makes one attempt, tells how it ended, and throws `DeliveryFailed` where it did not succeed. */
 export async function deliver(host: DeliverHost, sent: DeliveryRequest, ctx: Context): Promise<void> {
-  const end = host.lines.begin();
   try {
     const { request, secrets } = await whereItGoes(host, sent, ctx);
+    const checked = host.guard.checkUrl(request.url);
+    if (checked.kind === 'refused') {
+      const now = new Date(host.effects.now().wallMs);
+      return await conclude(host, request, ctx, now, { kind: 'failed', why: 'final', error: checked.why });
+    }
     const timeoutMs = Math.min(host.maxTimeoutMs, request.timeoutMs ?? host.timeoutMs);
-    const pass = await host.gates.enter(destinationOf(request.url), ctx.id, timeoutMs);
+    const pass = await host.gates.enter(checked.url.origin, ctx.id, timeoutMs);
     if (pass.kind === 'wait') return ctx.postpone(pass.delayMs, 'the breaker of its destination is open');
     let said: GateEnd = { kind: 'undecided' };
     try {
       await keepRate(host, request, ctx);
       const startedAt = new Date(host.effects.now().wallMs);
-      const outcome = await attempt(host, request, secrets, ctx, timeoutMs);
+      const outcome = await attempt(host, { ...request, timeoutMs }, checked.url, secrets, ctx);
       said = gateEnd(outcome, host.effects.now().wallMs);
       await conclude(host, request, ctx, startedAt, outcome);
     } finally {
       pass.leave(said);
     }
   } finally {
-    end();
+    host.lines.ended();
   }
 }
 
 /** What is sent to an endpoint goes where that is now, signed by the secrets it has now; none: it was deleted. */
 async function whereItGoes(
-  { store }: DeliverHost,
+  host: DeliverHost,
   request: DeliveryRequest,
   ctx: Context,
 ): Promise<{ readonly request: DeliveryRequest; readonly secrets: readonly string[] }> {
   if (request.endpointId === undefined) return { request, secrets: [] };
-  const sight = await store.endpoint(request.endpointId);
+  const sight = await asked(host, ctx, host.store.endpoint(request.endpointId));
   if (sight === 'disabled') return ctx.postpone(DISABLED_MS, 'its endpoint is disabled');
   if (sight === undefined) return { request, secrets: [] };
   const { url, headers, timeoutMs = request.timeoutMs, secrets } = sight;
   return { request: { ...request, url, headers: { ...request.headers, ...headers }, timeoutMs }, secrets };
 }
 
+/** What the database says. Where it does not, nothing was sent and no attempt is counted. */
+async function asked<T>({ storeFailed }: DeliverHost, ctx: Context, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    storeFailed(error);
+    return ctx.postpone(UNASKED_MS, 'the database did not answer');
+  }
+}
+
 /** Waits for its turn where its flow-control key allows so many a period; the whole line waits with it. */
-async function keepRate({ store, lines }: DeliverHost, request: DeliveryRequest, ctx: Context): Promise<void> {
+async function keepRate(host: DeliverHost, request: DeliveryRequest, ctx: Context): Promise<void> {
   const { flowKey } = request;
+  const { store, lines } = host;
   if (flowKey === undefined || store.flow(flowKey)?.rate === undefined) return;
-  const { waitMs } = await store.takeRate(flowKey);
+  const { waitMs } = await asked(host, ctx, store.takeRate(flowKey));
   if (waitMs === undefined) return;
   lines.rest(lineOf(request), waitMs);
   ctx.postpone(waitMs, 'the rate of its flow-control key is used up');
@@ -94,24 +111,21 @@ async function keepRate({ store, lines }: DeliverHost, request: DeliveryRequest,
 
 async function attempt(
   host: DeliverHost,
-  request: DeliveryRequest,
+  request: DeliveryRequest & { readonly timeoutMs: number },
+  url: URL,
   secrets: readonly string[],
   ctx: Context,
-  timeoutMs: number,
 ): Promise<CallOutcome> {
-  const checked = host.guard.checkUrl(request.url);
-  if (checked.kind === 'refused' || !checked.url)
-    return { kind: 'failed', why: 'final', error: checked.kind === 'refused' ? checked.why : 'it is no address' };
   const body = Buffer.from(
     request.bodyBase64 ?? request.body ?? '',
     request.bodyBase64 === undefined ? 'utf8' : 'base64',
   );
-  const signature = await signatureOf(host, request, secrets, ctx.id, body);
+  const signature = await asked(host, ctx, signatureOf(host, request, secrets, ctx.id, body));
   if (!signature) return { kind: 'failed', why: 'final', error: 'the endpoint was deleted' };
   const facts = { messageId: ctx.id, attempt: ctx.attempt, bodyLength: body.length, signature };
   const headers = outgoingHeaders(request, facts);
-  const { method } = request;
-  return exchange(host, { url: checked.url, method, headers, body, timeoutMs, signal: ctx.signal });
+  const { method, timeoutMs } = request;
+  return exchange(host, { url, method, headers, body, timeoutMs, signal: ctx.signal });
 }
 
 async function signatureOf(
@@ -133,10 +147,8 @@ async function signatureOf(
 const DOWN_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 function gateEnd(outcome: CallOutcome, nowMs: number): GateEnd {
-  if (outcome.kind === 'failed') {
-    const isDown = outcome.why === 'network' || outcome.why === 'timeout';
-    return isDown ? { kind: 'down', error: outcome.error } : { kind: 'undecided' };
-  }
+  if (outcome.kind === 'failed')
+    return wasCalled(outcome) ? { kind: 'down', error: outcome.error } : { kind: 'undecided' };
   const { status, headers } = outcome;
   if (!DOWN_STATUSES.has(status)) return { kind: 'well' };
   return { kind: 'down', error: `it answered ${status}`, askedMs: readWait(headers, nowMs) };
@@ -170,7 +182,7 @@ async function conclude(
     }),
   };
   await write(host, told, ctx);
-  if (request.endpointId !== undefined) await note(host, request.endpointId, outcome, isWell);
+  if (request.endpointId !== undefined && wasCalled(outcome)) await note(host, request.endpointId, outcome, isWell);
   if (next !== undefined) throw failureFor(request, outcome, next);
 }
 
@@ -213,6 +225,11 @@ async function note(
     // Told again by the next delivery.
     storeFailed(error);
   }
+}
+
+/** It says something about who is called: it was, or would have been. */
+function wasCalled(outcome: CallOutcome): boolean {
+  return outcome.kind === 'answered' || outcome.why === 'timeout' || outcome.why === 'network';
 }
 
 function problemOf(outcome: CallOutcome): string {

@@ -12,9 +12,11 @@ export interface LinesHost {
   readonly slots: number;
 }
 
+const TOLD_AT_ONCE = 4;
+
 /**
  * How many deliveries of a line are on their way at once: a queue's and a flow-control key's as they are set, a destination's as it takes
- * them well. None has more than are left free: so there is always room for those of another, however many there are that do not answer.
+ * them well. Half of all places are for the first of a line alone: so lines that do not end, however wide, leave room for all others.
  */
 export class DeliveryLines implements Lines {
   readonly #host: LinesHost;
@@ -25,21 +27,26 @@ export class DeliveryLines implements Lines {
   /** Lines that would have got more, had there been more room. */
   readonly #short = new Set<string>();
   readonly #ends: readonly (() => void)[];
-  #active = 0;
+  /** Places that a line may have more than one of. */
+  readonly #shared: number;
+  /** As far as it is known here: asked for with each start, and counted down since. */
+  #taken = 0;
 
   constructor(host: LinesHost) {
     this.#host = host;
+    this.#shared = Math.ceil(host.slots / 2);
     this.#ends = [
       host.settings.onChange((line) => this.#changed(line)),
       host.gates.onChange((destination) => this.#changed(`to:${destination}`)),
     ];
   }
 
-  width(line: string): number {
+  width(line: string, taken: number): number {
     const own = this.#ownWidth(line);
-    const free = Math.max(1, this.#host.slots - this.#active);
-    if (own > free) this.#short.add(line);
-    return Math.min(own, free);
+    this.#taken = taken;
+    if (own <= 1 || taken < this.#shared) return own;
+    this.#short.add(line);
+    return 1;
   }
 
   /** A queue keeps its order, whatever happens; elsewhere one that fails holds up no other. */
@@ -52,16 +59,15 @@ export class DeliveryLines implements Lines {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** One is on its way. Gives what must be called when it is not any more. */
-  begin(): () => void {
-    this.#active += 1;
-    return () => {
-      this.#active -= 1;
-      if (this.#short.size === 0) return;
-      const short = [...this.#short];
-      this.#short.clear();
-      for (const line of short) this.#changed(line);
-    };
+  /** One is not on its way any more: there may be room for those that had none. */
+  ended(): void {
+    this.#taken -= 1;
+    if (this.#short.size === 0 || this.#taken >= this.#shared) return;
+    // In turns, and a few at a time: one place has become free.
+    for (const line of [...this.#short].slice(0, TOLD_AT_ONCE)) {
+      this.#short.delete(line);
+      this.#changed(line);
+    }
   }
 
   /** Nothing of this line is started for so long. */

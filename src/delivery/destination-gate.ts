@@ -50,6 +50,7 @@ const PROBE_MARGIN_MS = 10_000;
 // A message that waits comes back a moment after the next is tried, and looks again from time to time, in case it is over by then.
 const BEHIND_MS = 250;
 const MAX_WAIT_MS = 30_000;
+const PROBING_MS = 1_000;
 const HELD_MS = 5_000;
 const STORE_AWAY_MS = 1_000;
 
@@ -138,6 +139,8 @@ export class DestinationGate {
   }
 
   #wait(): GateWait {
+    // One is being tried: most are answered, well or not, long before they are taken to be lost.
+    if (this.#state.kind === 'probing' && !this.#isDue()) return { kind: 'wait', delayMs: PROBING_MS };
     const untilMs = this.#untilMs();
     const delayMs = untilMs === Infinity ? HELD_MS : Math.min(MAX_WAIT_MS, Math.max(0, untilMs) + BEHIND_MS);
     return { kind: 'wait', delayMs };

@@ -60,6 +60,11 @@ export class DestinationGates {
     await this.#look();
   }
 
+  /** Destinations that something is remembered of. */
+  get size(): number {
+    return this.#gates.size;
+  }
+
   /** How many may be on their way to a destination. */
   width(destination: string): number {
     return this.#gates.get(destination)?.width ?? Math.floor(FIRST_WIDTH.width);

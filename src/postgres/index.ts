@@ -5,6 +5,7 @@ export { type FactRecorder, factRecorder, type FactRecorderOptions } from './fac
 export type { FactLossReason, LostFacts } from './facts/fact-writer.ts';
 export { postgresIdempotency, type PostgresIdempotencyOptions } from './idempotency/postgres-idempotency.ts';
 export { migrate, migrationScript, type MigrateOptions, type MigrateResult } from './migrate.ts';
+export { postgresSessions, type PostgresSessionsOptions } from './operator/ended-sessions.ts';
 export { postgresOperator, type PostgresOperatorOptions } from './operator/postgres-operator.ts';
 export { postgres, type PostgresOptions, type PostgresRelayOptions, type PostgresStore } from './postgres.ts';
 export type { SqlPool, TransactionOf } from './driver/find-driver.ts';

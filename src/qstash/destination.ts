@@ -46,7 +46,7 @@ export function readDestination(text: string): PublishTarget {
   throw badRequest('invalid destination url: endpoint has invalid scheme, add http:// or https://');
 }
 
-/** An absolute http or https address without spaces at its ends, as it was written. */
+/** An absolute http or https address, as it was written but for its fragment. */
 export function readAddress(text: string, what = 'invalid destination url'): string {
   if (text.length > MOST_CHARACTERS) throw badRequest(`${what}: it has more than ${MOST_CHARACTERS} characters`);
   const url = URL.parse(text);
@@ -58,5 +58,6 @@ export function readAddress(text: string, what = 'invalid destination url'): str
   }
   // Parsers drop what nobody can see; what is signed must be what is called.
   if (/[\s\p{Cc}]/u.test(text)) throw badRequest(`${what}: it holds a space or a control character; write it as %20`);
-  return text;
+  // Nobody is sent a fragment, so nobody could compare one.
+  return text.replace(/#.*$/s, '');
 }

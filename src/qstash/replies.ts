@@ -5,7 +5,7 @@ import type { DeliveryRequest } from '../delivery/delivery-request.ts';
 import type { FlowControlRecord, QueueRecord, UrlGroupRecord } from '../delivery/line-settings.ts';
 import type { PublishOutcome } from '../delivery/publishing.ts';
 import type { ScheduleRecord } from '../delivery/schedules.ts';
-import { shownBody, shownBodyInBase64, shownCallbacks, shownFlow, shownHeaders, shownLabels } from './shown-parts.ts';
+import { bodyInBase64, redactedParts, shownCallbacks, shownFlow, shownLabels } from './shown-parts.ts';
 
 /** What is answered, before it is JSON: what is undefined is left out. */
 export type Reply = Readonly<Record<string, unknown>>;
@@ -23,8 +23,9 @@ export function messageReply({ messageId, request, flow, createdAt, notBefore }:
     topicName: request.group,
     endpointName: request.endpointName,
     method: request.method,
-    header: shownHeaders(request),
-    ...shownBody(request),
+    header: request.headers,
+    body: request.body,
+    bodyBase64: request.bodyBase64,
     maxRetries: request.retries,
     retryDelayExpression: request.retryDelay,
     timeout: request.timeoutMs,
@@ -67,8 +68,8 @@ export function eventReply(event: DeliveryEvent): Reply {
     queueName: request.queue,
     scheduleId: request.scheduleId,
     flowControlKey: request.flowKey,
-    header: shownHeaders(request),
-    body: shownBodyInBase64(request),
+    header: request.headers,
+    body: bodyInBase64(request),
     responseStatus: event.responseStatus,
     responseHeader: event.responseHeaders,
     responseHeaders: event.responseHeaders,
@@ -127,8 +128,7 @@ export function scheduleReply(schedule: ScheduleRecord): Reply {
     destination: to.kind === 'url' ? to.url : to.name,
     createdAt: schedule.createdAt.getTime(),
     method: delivery.method,
-    header: shownHeaders(delivery),
-    ...shownBody(delivery),
+    ...redactedParts(delivery),
     retries: delivery.retries,
     retryDelayExpression: delivery.retryDelay,
     timeout: delivery.timeoutMs,

@@ -1,36 +1,31 @@
 import { createHash } from 'node:crypto';
 import type { CallbackTarget, DeliveryRequest, FlowRules, HeaderLists } from '../delivery/delivery-request.ts';
+import type { ScheduleInput } from '../delivery/schedules.ts';
 
 /** What stands in the place of what nobody is shown: two of the same are the same. */
 function redacted(text: string): string {
   return `REDACTED:${createHash('sha256').update(text).digest('hex')}`;
 }
 
-/** The headers of a message, with those hidden that should be. */
-export function shownHeaders({ headers, hidden }: Pick<DeliveryRequest, 'headers' | 'hidden'>): HeaderLists {
+/** Headers and body of a schedule, with what is hidden hidden. Those of messages come so from the store. */
+export function redactedParts({ headers, body, bodyBase64, hidden }: ScheduleInput['delivery']): {
+  readonly header: HeaderLists;
+  readonly body?: string | undefined;
+  readonly bodyBase64?: string | undefined;
+} {
   const names = hidden?.headers;
-  if (names === undefined) return headers;
-  const isHidden = (name: string): boolean => names === true || names.includes(name.toLowerCase());
-  return Object.fromEntries(
+  const isHidden = (name: string): boolean => names === true || names?.includes(name.toLowerCase()) === true;
+  const header = Object.fromEntries(
     Object.entries(headers).map(([name, values]) => [name, isHidden(name) ? values.map(redacted) : values]),
   );
+  const text = body ?? bodyBase64;
+  return hidden?.body === true && text !== undefined ? { header, body: redacted(text) } : { header, body, bodyBase64 };
 }
 
-type WithBody = Pick<DeliveryRequest, 'body' | 'bodyBase64' | 'hidden'>;
-
-/** `body` or `bodyBase64` of a message. */
-export function shownBody(request: WithBody): { readonly body?: string; readonly bodyBase64?: string } {
-  const { body, bodyBase64, hidden } = request;
-  if (body === undefined && bodyBase64 === undefined) return {};
-  if (hidden?.body === true) return { body: redacted(body ?? bodyBase64 ?? '') };
-  return body === undefined ? { bodyBase64: bodyBase64 ?? '' } : { body };
-}
-
-/** The body in base64, as the log has it. */
-export function shownBodyInBase64(request: WithBody): string | undefined {
-  const { body, bodyBase64, hidden } = request;
-  if (hidden?.body === true || body === undefined) return shownBody(request).body ?? bodyBase64;
-  return Buffer.from(body).toString('base64');
+/** The body in base64, as the log has it. What is hidden stays a text. */
+export function bodyInBase64({ body, bodyBase64, hidden }: DeliveryRequest): string | undefined {
+  if (hidden?.body === true) return body;
+  return body === undefined ? bodyBase64 : Buffer.from(body).toString('base64');
 }
 
 /** Callbacks of a message. `plural`: the log writes `callbackHeaders`. */

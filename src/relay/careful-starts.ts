@@ -47,7 +47,7 @@ export class CarefulStarts<Tx> {
 
   /** Takes over the start of a run. */
   add(run: Run<Tx>): void {
-    if (run.unit.startsOf(run.delivery) >= SUSPECT_STARTS) {
+    if (run.unit.marks.startsOf(run.delivery) >= SUSPECT_STARTS) {
       this.#suspects.push(run);
       this.next();
     } else {
@@ -92,7 +92,7 @@ export class CarefulStarts<Tx> {
   }
 
   async #markAndRun(runs: readonly Run<Tx>[]): Promise<void> {
-    const unmarked = runs.filter(({ unit, delivery }) => unit.needsMark(delivery));
+    const unmarked = runs.filter(({ unit, delivery }) => unit.marks.isNeeded(delivery));
     const marked = await this.#mark(unmarked);
     for (const run of runs) {
       if (marked.has(run) || !unmarked.includes(run)) this.#host.execute(run);
@@ -104,14 +104,14 @@ export class CarefulStarts<Tx> {
     if (runs.length === 0) return new Set();
     const now = this.#host.nowMs();
     for (const { unit, delivery } of runs) {
-      unit.noteMark(delivery, false);
-      unit.carefulStarts = Math.max(0, unit.carefulStarts - 1);
+      unit.marks.note(delivery, false);
+      unit.marks.carefulStarts = Math.max(0, unit.marks.carefulStarts - 1);
     }
     try {
-      const targets = runs.map((run) => ({ ...run.targetAt(now), starts: run.unit.startsOf(run.delivery) + 1 }));
+      const targets = runs.map((run) => ({ ...run.targetAt(now), starts: run.unit.marks.startsOf(run.delivery) + 1 }));
       const seqs = await this.#host.mark(targets);
       const marked = runs.filter(({ delivery }) => seqs.has(delivery.seq));
-      for (const { unit, delivery } of marked) unit.noteMark(delivery, true);
+      for (const { unit, delivery } of marked) unit.marks.note(delivery, true);
       return new Set(marked);
     } catch {
       // The host has told about the failure. Not started, so nothing is lost: the unit is loaded anew.

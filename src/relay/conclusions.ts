@@ -6,7 +6,7 @@ import type { LaneState } from './lane-state.ts';
 import { retryHolds } from './lines.ts';
 import type { LineChange, OwnedUnit } from './owned-unit.ts';
 import type { RefusedReason, RelayEvent } from './relay-event.ts';
-import type { Delivery, DeliveryError, Settlement } from './relay-store.ts';
+import type { Behind, Delivery, DeliveryError, Settlement } from './relay-store.ts';
 import { deadPlan, planFailure } from './run-failure.ts';
 import type { Run, RunOutcome } from './run.ts';
 import type { SettledAs, Settler } from './settler.ts';
@@ -109,18 +109,20 @@ export class Conclusions<Tx> {
   }
 
   /** Sets a delivery aside behind a dead letter of its key. */
-  park(unit: OwnedUnit, delivery: Delivery, handler: HandlerDefinition<Tx>): void {
+  park(unit: OwnedUnit, delivery: Delivery, handler: HandlerDefinition<Tx>, behind: Behind): void {
     const { seq, state, version, cycle, attempts } = delivery;
     const message = 'set aside behind a dead letter of its key';
     const error = { name: 'Parked', code: 'PARKED', kind: 'parked', message };
-    const { settlement } = deadPlan(
-      handler,
-      delivery,
-      { token: unit.token, seq, state, version, cycle },
-      attempts,
-      error,
-    );
+    const target = { token: unit.token, seq, state, version, cycle };
+    const settlement = { ...target, kind: 'dead', attempts, error, holds: true, behind } as const;
     this.#write(unit, delivery, handler, settlement, { kind: 'parked', handler: handler.name, delivery });
+  }
+
+  /** A delivery whose time has come stands in line from now on. */
+  lineUp(unit: OwnedUnit, delivery: Delivery, handler: HandlerDefinition<Tx>): void {
+    const { seq, state, version, cycle } = delivery;
+    const settlement = { token: unit.token, seq, state, version, cycle, kind: 'ready' } as const;
+    this.#write(unit, delivery, handler, settlement, undefined);
   }
 
   /** The lease passed to another, and perhaps back. The row tells what became of it. */
@@ -145,7 +147,7 @@ export class Conclusions<Tx> {
   #settleKiller(run: Run<Tx>, handler: HandlerDefinition<Tx>): void {
     const { id, delivery } = run;
     const failure = { verdict: 'fail', kind: 'terminal' } as const;
-    const starts = run.unit.startsOf(delivery);
+    const starts = run.unit.marks.startsOf(delivery);
     const error = toDeliveryError(new HoldfastError('PROCESS_KILLED', { id, handler: handler.name, starts }), failure);
     const target = run.targetAt(this.#host.effects.monoMs());
     const plan = deadPlan(handler, delivery, target, delivery.attempts, error);
@@ -217,7 +219,8 @@ export class Conclusions<Tx> {
       return;
     }
     const isLost = answer.kind === 'refused' && answer.isUnitLost;
-    this.#tellRefused(handler, delivery, isLost ? 'lease-lost' : 'row-changed');
+    // What was not set aside did not run: nothing is refused.
+    if (event?.kind !== 'parked') this.#tellRefused(handler, delivery, isLost ? 'lease-lost' : 'row-changed');
     if (isLost) host.lose(unit);
     else host.reload(unit, answer.kind === 'impossible' ? PAUSE_MS : REFUSED_PAUSE_MS);
   }

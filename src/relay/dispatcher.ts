@@ -13,10 +13,10 @@ import { commitSafely } from './local-fault.ts';
 import { OwnedUnit, type UnitSink } from './owned-unit.ts';
 import { ProbeTurns } from './probe-turns.ts';
 import type { RelayEvent } from './relay-event.ts';
-import type { CommitOutcome, Delivery, FreeUnit, Lane, RelaySession, Token } from './relay-store.ts';
+import type { Behind, Delivery, FreeUnit, Lane, RelaySession, Token } from './relay-store.ts';
 import { failureOf, runGroup, runHandler, type RunnerHost } from './run-handler.ts';
 import { runPublishing, sequenceText } from './run-publishing.ts';
-import { Run, type RunOutcome } from './run.ts';
+import { afterCommit, Run, type RunOutcome } from './run.ts';
 import { Settler } from './settler.ts';
 import type { RunWrapper } from './run-wrapper.ts';
 import { Timeouts } from './timeouts.ts';
@@ -137,6 +137,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
       parks: onDead === 'park',
       carefulStarts: isOrphaned && !blameless ? atOnce : 0,
       lines,
+      taken: () => lane.busySlots + lane.queued,
     });
     for (const run of lane.runs) if (run.delivery.unit === token.unit) unit.adoptRunning(run.delivery);
     this.units.set(token.unit, unit);
@@ -177,9 +178,10 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     void this.#fetchTail(unit, line, seqs, isAhead);
   }
 
-  parked(unit: OwnedUnit, delivery: Delivery): void {
-    const lane = this.laneOf(delivery.unit);
-    if (lane) this.#conclusions.park(unit, delivery, lane.handler);
+  moved(unit: OwnedUnit, delivery: Delivery, behind?: Behind): void {
+    const handler = this.laneOf(delivery.unit)?.handler;
+    if (handler && behind) this.#conclusions.park(unit, delivery, handler, behind);
+    else if (handler) this.#conclusions.lineUp(unit, delivery, handler);
   }
 
   /** Starts what may run, once all that is being told now has been told. */
@@ -208,7 +210,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     const run = this.#makeRun(lane, delivery, probe);
     if (!run) return false;
     lane.busySlots++;
-    if (run.unit.startsOf(delivery) >= KILLER_STARTS) this.end(run, { kind: 'killer' });
+    if (run.unit.marks.startsOf(delivery) >= KILLER_STARTS) this.end(run, { kind: 'killer' });
     else if (this.#needsCare(delivery)) this.#careful.add(run);
     else if (lane.handler.kind === 'handle') this.#execute(run);
     else this.#beginGroup(lane, lane.handler, run);
@@ -217,7 +219,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
 
   #needsCare(delivery: Delivery): boolean {
     const unit = this.units.get(delivery.unit);
-    return unit !== undefined && (unit.startsOf(delivery) > 0 || unit.needsMark(delivery));
+    return unit !== undefined && (unit.marks.startsOf(delivery) > 0 || unit.marks.isNeeded(delivery));
   }
 
   #makeRun(lane: LaneState<Tx>, delivery: Delivery, probe?: number): Run<Tx> | undefined {
@@ -394,9 +396,4 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
   #storeFailed(during: string, error: unknown): void {
     this.tell({ kind: 'store-failed', during, error, failures: 1 });
   }
-}
-
-function afterCommit(committed: CommitOutcome): RunOutcome {
-  if (committed === 'committed') return { kind: 'committed' };
-  return { kind: 'refused', reason: committed === 'refused' ? 'row-changed' : 'outcome-unknown' };
 }

@@ -87,6 +87,12 @@ export class KeyLine {
     return this.#holders && earliestOf(this.#holders.keys(), this.#isSorted);
   }
 
+  /** A holder that is a dead letter, the first as a rule. */
+  get deadHolder(): number | undefined {
+    if (this.#dead > 0) for (const [seq, state] of this.#holders ?? []) if (state === 'dead') return seq;
+    return undefined;
+  }
+
   /** The time of a holder has come. */
   addDue(delivery: Delivery): void {
     this.#due ??= new Map();

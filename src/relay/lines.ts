@@ -3,8 +3,11 @@
  * a time, and waits for nothing but itself.
  */
 export interface Lines {
-  /** How many of a key run at once, a whole number from 0: none for now. Asked whenever one could start, so it must be quick. */
-  width(key: string): number;
+  /**
+   * How many of a key run at once, a whole number from 0: none for now. Asked whenever one could start, so it must be quick. `taken`:
+   * how many of the handler run in this process, or are about to, of all keys.
+   */
+  width(key: string, taken: number): number;
   /** One that waits for its retry takes one of the places. False: others take its place, and it comes back in line when it is due. */
   retryHolds(key: string): boolean;
   /** Calls back with each key whose width has grown. Gives what ends that. */
@@ -12,10 +15,10 @@ export interface Lines {
 }
 
 /** How many of a key may run at once now. Who cannot say keeps the order. */
-export function widthOf(lines: Lines | undefined, key: string): number {
+export function widthOf(lines: Lines | undefined, key: string, taken: number): number {
   if (!lines) return 1;
   try {
-    const width = lines.width(key);
+    const width = lines.width(key, taken);
     return width >= 0 ? Math.floor(width) : 1;
   } catch {
     return 1;

@@ -1,8 +1,9 @@
 import { type HolderState, KeyLine } from './key-line.ts';
 import { depthOf, isShort, noteFetched, takeTail } from './line-room.ts';
 import { type Lines, widthOf } from './lines.ts';
-import type { Delivery, Token, UnitLoad } from './relay-store.ts';
+import type { Behind, Delivery, Token, UnitLoad } from './relay-store.ts';
 import { Settling } from './settling.ts';
+import { StartMarks } from './start-marks.ts';
 
 /** What a unit asks of the process that owns it. */
 export interface UnitSink {
@@ -10,8 +11,8 @@ export interface UnitSink {
   runnable(delivery: Delivery): void;
   /** These places in line are next and their deliveries must be fetched; `isAhead`: without large payloads. */
   wanted(unit: OwnedUnit, line: KeyLine, seqs: readonly number[], isAhead: boolean): void;
-  /** This delivery stands behind a dead letter and is to be set aside. */
-  parked(unit: OwnedUnit, delivery: Delivery): void;
+  /** To be set aside behind a dead letter; without one: it is due and there is no place for it, so it is to stand in line as ready. */
+  moved(unit: OwnedUnit, delivery: Delivery, behind?: Behind): void;
 }
 
 /**
@@ -19,6 +20,9 @@ export interface UnitSink {
  * once that is written, see `passed`.
  */
 export type LineChange = 'done' | 'waits' | 'yields' | 'blocks' | 'passes';
+
+// In each unit of a handler with lines: beyond it those that cannot run at once are made ready, a write for each.
+const MAX_QUEUED_DUE = 128;
 
 /**
  * One unit in the memory of its owner: who is next in each key, what runs, what is known. It never waits and touches no
@@ -34,8 +38,7 @@ export class OwnedUnit {
   poke = 0;
   /** `unloaded`: holders must be read before rows · `open`: rows may be read · `leaving`: nothing is started any more. */
   phase: 'unloaded' | 'open' | 'leaving' = 'unloaded';
-  /** How many starts are still to be marked: the owner before died, and one of what it had started may be why. */
-  carefulStarts: number;
+  readonly marks: StartMarks;
   /** Raised whenever a run ends: a load that was on its way then tells the past. */
   endings = 0;
   /** Not loaded before this time of the monotonic clock. */
@@ -49,14 +52,16 @@ export class OwnedUnit {
   readonly #sink: UnitSink;
   readonly #parks: boolean;
   readonly #widths: Lines | undefined;
+  readonly #taken: () => number;
   readonly #lines = new Map<string, KeyLine>();
   readonly #running = new Map<number, Delivery>();
   readonly #settling = new Settling();
   /** Settled, but a read that is on its way may still show them. */
   readonly #fading = new Set<number>();
+  /** Due rows that are being made ready, and those that were: as due rows they are known, as ready ones news. */
+  readonly #liningUp = new Settling();
+  readonly #fadingDue = new Set<number>();
   readonly #queuedDue = new Set<number>();
-  /** Starts that were marked in this ownership: how often it had been started before, and whether the mark is written. */
-  readonly #marks = new Map<number, { readonly before: number; isWritten: boolean }>();
   readonly #editedTail = new Map<number, number>();
   #waitingKeys = 0;
   readonly #deadHolders = new Set<number>();
@@ -64,13 +69,14 @@ export class OwnedUnit {
   constructor(
     token: Token,
     sink: UnitSink,
-    options: { parks: boolean; carefulStarts: number; lines?: Lines | undefined },
+    options: { parks: boolean; carefulStarts: number; lines?: Lines | undefined; taken?: () => number },
   ) {
     this.token = token;
     this.#sink = sink;
     this.#widths = options.lines;
+    this.#taken = options.taken ?? (() => 0);
     this.#parks = options.parks;
-    this.carefulStarts = options.carefulStarts;
+    this.marks = new StartMarks(options.carefulStarts);
   }
 
   get runningCount(): number {
@@ -79,16 +85,16 @@ export class OwnedUnit {
 
   /** Nothing runs and nothing is on its way to the database. */
   get isQuiet(): boolean {
-    return this.#running.size === 0 && this.#settling.size === 0;
+    return this.#running.size === 0 && !this.hasSettling;
   }
 
   get hasSettling(): boolean {
-    return this.#settling.size > 0;
+    return this.#settling.size > 0 || this.#liningUp.size > 0;
   }
 
   /** Due rows that are known: the database shows them again with every read. */
   get knownDueCount(): number {
-    return this.#queuedDue.size + this.#running.size + this.#settling.size;
+    return this.#queuedDue.size + this.#running.size + this.#settling.size + this.#liningUp.size;
   }
 
   /** What stands behind its dead letters need not be read. Where it is parked it must. */
@@ -154,9 +160,10 @@ export class OwnedUnit {
 
   addDue(delivery: Delivery): void {
     const { seq, key } = delivery;
-    if (this.#isKnown(seq)) return;
-    this.#queuedDue.add(seq);
+    if (this.#isKnown(seq) || this.#liningUp.has(seq) || this.#fadingDue.has(seq)) return;
     const line = key === undefined ? undefined : this.#line(key);
+    if (line && this.#widths && this.#isToLineUp(line, seq)) return this.#lineUp(line, delivery);
+    this.#queuedDue.add(seq);
     const kept = line && this.#isFarBack(line, seq) ? withoutPayload(delivery) : delivery;
     this.#buffer(kept);
     if (!line) return this.#run(kept);
@@ -184,29 +191,6 @@ export class OwnedUnit {
     return this.#editedTail.get(seq) ?? 0;
   }
 
-  /** How often it was started by processes that died. What this one has marked itself does not count. */
-  startsOf({ seq, starts }: Delivery): number {
-    return this.#marks.get(seq)?.before ?? starts;
-  }
-
-  /** It must be marked before it is started. */
-  needsMark(delivery: Delivery): boolean {
-    const mark = this.#marks.get(delivery.seq);
-    return mark ? !mark.isWritten : delivery.starts > 0 || this.carefulStarts > 0;
-  }
-
-  /** A mark is on its way, or written. */
-  noteMark(delivery: Delivery, isWritten: boolean): void {
-    this.#marks.set(delivery.seq, { before: this.startsOf(delivery), isWritten });
-  }
-
-  /** Rows this process has marked and not ended: it lives, so they are not to blame. */
-  takeMarks(): readonly number[] {
-    const seqs = [...this.#marks.keys()];
-    this.#marks.clear();
-    return seqs;
-  }
-
   started(delivery: Delivery): void {
     this.#queuedDue.delete(delivery.seq);
     this.runnable--;
@@ -225,7 +209,7 @@ export class OwnedUnit {
     if (change === 'done' || change === 'yields') this.#free(line, seq);
     else this.#hold(line, seq, change === 'blocks' ? 'dead' : 'waits');
     if (change === 'blocks' && this.#parks) this.#parkAll(line);
-    if (change === 'blocks' || (change === 'waits' && widthOf(this.#widths, key) <= 1)) this.#lighten(line);
+    if (change === 'blocks' || (change === 'waits' && this.#widthOf(key) <= 1)) this.#lighten(line);
     this.#advance(line);
   }
 
@@ -251,7 +235,12 @@ export class OwnedUnit {
 
   /** The result is written. `isReading`: a read that began before may still show the row; `faded` when it is over. */
   settled({ seq, key }: Delivery, isReading: boolean): void {
-    this.#marks.delete(seq);
+    if (this.#liningUp.has(seq)) {
+      this.#liningUp.remove(seq, key);
+      if (isReading) this.#fadingDue.add(seq);
+      return;
+    }
+    this.marks.forget(seq);
     if (isReading) this.#fading.add(seq);
     this.#settling.remove(seq, key);
   }
@@ -261,12 +250,13 @@ export class OwnedUnit {
    * at once: the order of their effects is not promised, and the moment when none is being written might never come.
    */
   whenSettled(key: string): Promise<void> | undefined {
-    return widthOf(this.#widths, key) > 1 ? undefined : this.#settling.whenNoneOf(key);
+    return this.#widthOf(key) > 1 ? undefined : this.#settling.whenNoneOf(key);
   }
 
   /** The read that was on its way is over. */
   faded(): void {
     this.#fading.clear();
+    this.#fadingDue.clear();
   }
 
   /** More messages of a key that is about to run, for those that share a commit; they run in this order or not at all. */
@@ -308,12 +298,15 @@ export class OwnedUnit {
   }
 
   #advance(line: KeyLine): void {
-    const width = widthOf(this.#widths, line.key);
+    let width = this.#widthOf(line.key);
     let delivery = line.take(width);
     const isMoving = delivery !== undefined;
-    for (; delivery; delivery = line.take(width)) {
+    while (delivery) {
       line.busy++;
       this.#run(delivery);
+      // Each that is taken leaves less room for others, and how wide a line is may depend on that.
+      width = this.#widthOf(line.key);
+      delivery = line.take(width);
     }
     if (isMoving && width === 1) return;
     if (line.isEmpty) this.#lines.delete(line.key);
@@ -323,18 +316,35 @@ export class OwnedUnit {
     if (width === 0 && !line.isLight) this.#lighten(line);
   }
 
+  #widthOf(key: string): number {
+    return widthOf(this.#widths, key, this.#taken());
+  }
+
+  /** What is due is read again with every read until it is run: so many that wait for a place would be read without end. */
+  #isToLineUp(line: KeyLine, seq: number): boolean {
+    if (line.isHolder(seq)) return false;
+    const width = line.hasDeadHolder ? 0 : this.#widthOf(line.key);
+    return width === 0 || (this.#queuedDue.size >= MAX_QUEUED_DUE && (line.queue.size > 0 || line.busy >= width));
+  }
+
+  #lineUp(line: KeyLine, delivery: Delivery): void {
+    this.#liningUp.add(delivery.seq, line.key);
+    if (line.isEmpty) this.#lines.delete(line.key);
+    this.#sink.moved(this, delivery);
+  }
+
   #fetchTail(line: KeyLine, width: number): void {
     line.isFetching = true;
     this.#sink.wanted(this, line, takeTail(line, width), width > 1);
   }
 
   #depth(line: KeyLine): number {
-    return depthOf(line, widthOf(this.#widths, line.key), this.bufferedChars);
+    return depthOf(line, this.#widthOf(line.key), this.bufferedChars);
   }
 
   /** So many of its line run before it that its payload would only take room. */
   #isFarBack(line: KeyLine, seq: number): boolean {
-    if (widthOf(this.#widths, line.key) !== 1) return line.queue.size >= this.#depth(line);
+    if (this.#widthOf(line.key) !== 1) return line.queue.size >= this.#depth(line);
     return line.isHeld && line.firstHolder !== seq;
   }
 
@@ -375,9 +385,11 @@ export class OwnedUnit {
   }
 
   #park(line: KeyLine, delivery: Delivery): void {
+    const seq = line.deadHolder ?? delivery.seq;
+    const behind = { seq, isWritten: !this.#settling.has(seq) };
     this.#settling.add(delivery.seq, delivery.key);
     this.#hold(line, delivery.seq, 'dead');
-    this.#sink.parked(this, delivery);
+    this.#sink.moved(this, delivery, behind);
   }
 
   #run(delivery: Delivery): void {

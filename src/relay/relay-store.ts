@@ -249,7 +249,7 @@ export type MarkTarget = SettleTarget & { readonly starts: number };
 /** A row of which an attempt has ended, with how long that took; of one that was not run it is not told. */
 export type EndedTarget = SettleTarget & { readonly durationMs?: number };
 
-/** How one run ended, to be written. */
+/** How one run ended, or what else becomes of a row, to be written. */
 export type Settlement =
   | (SettleTarget & { readonly kind: 'done'; readonly attempts: number; readonly durationMs: number })
   | (EndedTarget & {
@@ -269,6 +269,8 @@ export type Settlement =
       readonly error: DeliveryError;
       /** Later messages of its key wait behind it. */
       readonly holds: boolean;
+      /** It did not fail itself, and is set aside behind this one; refused unless that one is a dead letter and holds the key, still. */
+      readonly behind?: Behind;
     })
   | (SettleTarget & {
       /** Looked at again after `delayMs`; no attempt was made. */
@@ -276,7 +278,16 @@ export type Settlement =
       readonly delayMs: number;
       readonly holds: boolean;
       readonly error: DeliveryError;
-    });
+    })
+  /** Its time has come, but not its turn: it is read with those that are ready from now on. */
+  | (SettleTarget & { readonly kind: 'ready' });
+
+/** A dead letter that others are set aside behind. */
+export interface Behind {
+  readonly seq: number;
+  /** The store has answered that it is one; otherwise it may not be written yet. */
+  readonly isWritten: boolean;
+}
 
 export interface SettleAnswer {
   /** The `seq`s that were written. The others were refused: the lease is lost, or the row changed. */

@@ -22,6 +22,12 @@ export type RunOutcome =
   | { readonly kind: 'refused'; readonly reason: 'row-changed' | 'outcome-unknown' }
   | { readonly kind: 'interrupted' };
 
+/** How a run ended whose commit came to this. */
+export function afterCommit(committed: CommitOutcome): RunOutcome {
+  if (committed === 'committed') return { kind: 'committed' };
+  return { kind: 'refused', reason: committed === 'refused' ? 'row-changed' : 'outcome-unknown' };
+}
+
 /** What a run needs from the relay. */
 export interface RunHost<Tx> {
   workerId(): string;

@@ -24,7 +24,7 @@ export class Unmarks {
 
   /** This process lives: what it had started of a unit and did not finish is not to blame for anything. */
   add(unit: OwnedUnit | undefined): void {
-    const seqs = unit?.takeMarks() ?? [];
+    const seqs = unit?.marks.takeAll() ?? [];
     if (!unit || seqs.length === 0) return;
     const undone = this.#write(unit.token.unit, seqs);
     this.#underWay.add(undone);

@@ -27,7 +27,7 @@ export class Gate {
   constructor(options: OperatorServerOptions, effects: Effects) {
     const { tokens = [], auth, failedLoginsPerMinute = 20 } = options;
     this.#options = options;
-    this.#sessions = new Sessions(effects, tokens);
+    this.#sessions = new Sessions(effects, tokens, options.endedSessions);
     this.#failures = new RateLimit(effects, failedLoginsPerMinute);
     // The same in every process that has the tokens: a page may be served by one and write to another.
     this.#secret = tokens.length > 0 ? tokens.map(({ token }) => token).join('\n') : newSecret();
@@ -52,7 +52,7 @@ export class Gate {
     }
     if (bearer !== undefined && this.#hasAuth) return this.#failed(facts);
     const session = sessionOf(request);
-    const holder = session === undefined ? undefined : this.#sessions.find(session);
+    const holder = session === undefined ? undefined : await this.#sessions.find(session);
     if (holder && session !== undefined) return { actor: holder.actor, role: holder.role, csrf: this.#csrf(session) };
     if (this.#hasAuth) return UNKNOWN_CALLER;
     return isLocal(request.headers, facts.peer)
@@ -75,9 +75,9 @@ export class Gate {
     return this.#csrf(session);
   }
 
-  end(request: Request): void {
+  async end(request: Request): Promise<void> {
     const session = sessionOf(request);
-    if (session !== undefined) this.#sessions.end(session);
+    if (session !== undefined) await this.#sessions.end(session);
   }
 
   /**

@@ -1,3 +1,4 @@
+export type { EndedSessions } from '../operator/ended-sessions.ts';
 export type { ChangedPart, ChangeNote } from './event-hub.ts';
 export type { NodeRequest } from './node-listener.ts';
 export { type OperatorServer, operatorServer } from './operator-server.ts';

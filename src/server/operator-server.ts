@@ -173,7 +173,7 @@ class Server {
         if ('status' in caller) return problemResponse(caller);
         const forged = forgedWrite(request, caller, this.#options.origins ?? []);
         if (forged) return problemResponse(forged);
-        this.#gate.end(request);
+        await this.#gate.end(request);
         return Response.json({ kind: 'ended' }, { headers: { 'set-cookie': sessionCookie(request, basePath, '', 0) } });
       }
       default:

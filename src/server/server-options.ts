@@ -2,6 +2,7 @@ import type { Deliveries } from '../delivery/deliveries.ts';
 import { OptionCheck } from '../kernel/check-options.ts';
 import type { Effects } from '../kernel/effects.ts';
 import type { Logger } from '../kernel/log.ts';
+import type { EndedSessions } from '../operator/ended-sessions.ts';
 import type { PolicyLookup } from '../operator/forecast.ts';
 import type { Operator } from '../operator/operator.ts';
 import { type Role, ROLES } from './route.ts';
@@ -36,6 +37,8 @@ export interface OperatorServerOptions {
   readonly auth?: ((request: Request, facts: RequestFacts) => Promise<Who | undefined> | Who | undefined) | undefined;
   /** Secrets that let in, each with a name and a role. */
   readonly tokens?: readonly Token[] | undefined;
+  /** Makes a logout hold for all processes that share it, such as `postgresSessions({ pool })`. Default: for this process alone. */
+  readonly endedSessions?: EndedSessions | undefined;
   /** Where it is mounted: `/ops`. Default `/`, or where Express has mounted it. */
   readonly basePath?: string | undefined;
   readonly redact?: readonly string[] | Redaction | undefined;
@@ -80,6 +83,7 @@ const KNOWN: readonly (keyof OperatorServerOptions)[] = [
   'deliveries',
   'auth',
   'tokens',
+  'endedSessions',
   'basePath',
   'redact',
   'metrics',

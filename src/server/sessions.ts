@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Effects } from '../kernel/effects.ts';
+import type { EndedSessions } from '../operator/ended-sessions.ts';
 import type { Role } from './route.ts';
 
 /** Who asks. */
@@ -20,17 +21,20 @@ const MOST_ENDED = 10_000;
 
 /**
  * Tokens, and the sessions that begin with one. A session is a text the browser keeps: whose it is, until when, and a signature that only
- * the token can make. So it holds on every server that has the token, over restarts, and ends when the token is taken away.
+ * the token can make. So it holds on every server that has the token, over restarts, and ends when the token is taken away; before its
+ * time where it is noted as ended: by this process, and by all that share `EndedSessions`.
  */
 export class Sessions {
   readonly #effects: Effects;
   readonly #tokens: readonly Token[];
+  readonly #endedAnywhere: EndedSessions | undefined;
   /** Ended before their time, by this process. */
   readonly #ended = new Set<string>();
 
-  constructor(effects: Effects, tokens: readonly Token[]) {
+  constructor(effects: Effects, tokens: readonly Token[], ended?: EndedSessions) {
     this.#effects = effects;
     this.#tokens = tokens;
+    this.#endedAnywhere = ended;
   }
 
   /** Whose token it is. Takes as long for a wrong one, and looks at all of them. */
@@ -48,22 +52,33 @@ export class Sessions {
   }
 
   /** Whose session it is; nothing for one that is over, was ended, or is no session. */
-  find(session: string): Token | undefined {
+  async find(session: string): Promise<Token | undefined> {
+    const holder = this.#holder(session);
+    return holder && ((await this.#endedAnywhere?.has(markOf(session))) ? undefined : holder);
+  }
+
+  #holder(session: string): Token | undefined {
     const [name = '', until = '', chance = '', signature = '', ...more] = session.split('.');
     if (more.length > 0 || !(Number(until) > this.#effects.now().wallMs) || this.#ended.has(session)) return undefined;
     const facts = `${name}.${until}.${chance}`;
     return this.#tokens.find(({ token }) => fingerprint(token) === name && isSame(signature, sign(token, facts)));
   }
 
-  end(session: string): void {
-    if (this.find(session) === undefined) return;
+  async end(session: string): Promise<void> {
+    if (this.#holder(session) === undefined) return;
     if (this.#ended.size >= MOST_ENDED) this.#ended.delete(this.#ended.values().next().value ?? '');
     this.#ended.add(session);
+    await this.#endedAnywhere?.end(markOf(session), new Date(Number(session.split('.')[1])));
   }
 }
 
 /** How long a cookie is kept, in seconds. */
 export const SESSION_SECONDS: number = SESSION_MS / 1_000;
+
+/** What a session is called where it is noted as ended: nobody can make a session of it. */
+function markOf(session: string): string {
+  return hmac(session, 'holdfast ended session');
+}
 
 /** What a token is called where it must not be seen. */
 function fingerprint(token: string): string {

@@ -30,7 +30,7 @@ import { findUnmirrored, noteMirrored, receiveInto } from './memory-inbox.ts';
 import { loadUnits, readTables } from './memory-read.ts';
 import { isClosed, makeKnown, openLane, tidyTables } from './memory-registry.ts';
 import { deliveryOf, type MemoryRow } from './memory-row.ts';
-import { applySettlement } from './memory-settle.ts';
+import { applySettlement, mayBeSetAside } from './memory-settle.ts';
 import { surveyTables } from './memory-survey.ts';
 import type { MemoryLock, MemoryTables } from './memory-tables.ts';
 import { type MemoryTransaction, OpenTransaction } from './memory-transaction.ts';
@@ -181,7 +181,7 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
         for (const settlement of settlements) {
           const row = rows.get(settlement);
           // Two results for one row in one call: only the first finds it.
-          if (!row || settled.has(row.seq)) continue;
+          if (!row || settled.has(row.seq) || !mayBeSetAside(this.#tables, settlement)) continue;
           applySettlement(this.#tables, row, settlement);
           settled.add(row.seq);
         }

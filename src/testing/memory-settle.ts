@@ -2,11 +2,27 @@ import type { Settlement } from '../relay/relay-store.ts';
 import type { MemoryRow } from './memory-row.ts';
 import type { MemoryTables } from './memory-tables.ts';
 
+/** Whether what is set aside stands behind a dead letter still. One that is being written with it is not one yet. */
+export function mayBeSetAside({ lines }: MemoryTables, settlement: Settlement): boolean {
+  if (settlement.kind !== 'dead' || settlement.behind === undefined) return true;
+  const { seq, isWritten } = settlement.behind;
+  const row = lines.find(settlement.token.unit, seq);
+  if (row === undefined) return false;
+  return row.state === 'failed' ? row.holds : !isWritten;
+}
+
 /** Writes how a run ended into its row. */
 export function applySettlement(tables: MemoryTables, row: MemoryRow, settlement: Settlement): void {
   if (settlement.kind === 'done') {
     row.attempts = settlement.attempts;
     tables.finish(row, 'delivered', settlement.durationMs);
+    return;
+  }
+  if (settlement.kind === 'ready') {
+    row.state = 'ready';
+    row.dueAtMs = undefined;
+    row.holds = false;
+    row.tx = tables.ids.pass();
     return;
   }
   const nowMs = tables.nowMs();

@@ -1,5 +1,4 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
 
 /** A way to a server that can be cut, and that can fall silent. New ways through it work again. */
 export interface BrokerProxy {
@@ -8,9 +7,10 @@ export interface BrokerProxy {
   cut(): number;
   /** What is open stays open, and nothing comes through it any more. Gives how many there were. */
   fallSilent(): number;
+  close(): void;
 }
 
-/** Opens a proxy to a port of this machine. It ends with the test. */
+/** Opens a proxy to a port of this machine. */
 export async function brokerProxy(target: number): Promise<BrokerProxy> {
   const open = new Set<readonly [Socket, Socket]>();
   const server = createServer((from) => {
@@ -31,16 +31,16 @@ export async function brokerProxy(target: number): Promise<BrokerProxy> {
     for (const pair of pairs) for (const socket of pair) socket.destroy();
     return pairs.length;
   };
-  onTestFinished(() => {
-    cut();
-    server.close();
-  });
   return {
     port: (server.address() as AddressInfo).port,
     cut,
     fallSilent: () => {
       for (const pair of open) for (const socket of pair) socket.unpipe().pause();
       return open.size;
+    },
+    close: () => {
+      cut();
+      server.close();
     },
   };
 }

@@ -1,7 +1,7 @@
 // node member-process.ts <options as JSON>
 //
 // One process of the service: publishes, receives and handles. Tells by lines on its standard output what happened to it.
-import { holdfast, type RelayEvent, TerminalHandlerError } from 'holdfast';
+import { holdfast, TerminalHandlerError } from 'holdfast';
 import { postgres } from 'holdfast/postgres';
 import { Pool, type PoolClient } from 'pg';
 import { STORM_SERVICE, stormStep } from './storm-event.ts';
@@ -27,9 +27,10 @@ const hf = holdfast({
 hf.on(
   stormStep,
   'book',
-  async ({ key, n, isPoison }, ctx) => {
+  async ({ key, n, isPoison, isHard }, ctx) => {
     if (isPoison) throw new TerminalHandlerError('poison');
-    if (Math.random() < 0.01) {
+    if (isHard && ctx.attempt === 1) {
+      // A pipe is written at once: whoever reads it knows even if this process is killed now.
       say('failed on purpose');
       throw new Error('one in a hundred');
     }
@@ -43,10 +44,6 @@ function say(what: string): void {
   process.stdout.write(`${what}\n`);
 }
 
-function observe(told: RelayEvent): void {
-  if (told.kind === 'received' && told.duplicates > 0) say(`duplicates ${told.duplicates}`);
-}
-
-const running = await hf.start({ leaseMs, observers: [observe] });
+const running = await hf.start({ leaseMs });
 say('ready');
 process.once('SIGTERM', () => void running.stop({ drainMs: 2_000 }).then(() => process.exit(0)));

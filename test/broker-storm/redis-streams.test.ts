@@ -1,26 +1,34 @@
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { privateRedis } from '../idempotency-stores/private-redis.ts';
 import { amount } from '../support/amount.ts';
 import { needs } from '../support/needs.ts';
 import { brokerProxy } from './broker-proxy.ts';
+import { outage } from './outage.ts';
 import { storm } from './storm.ts';
 
-needs('postgres', 'redisServer')(
+const test = needs('postgres', 'redisServer');
+
+test(
   'Redis Streams: of thousands of messages none is lost, none has a second effect and keys keep their order, whatever is killed, hung or cut [S0.8] [S1.9] [S1.12]',
   { timeout: 400_000 },
   async ({ postgres, redisServer }) => {
     const redis = await privateRedis(redisServer.url);
     const proxy = await brokerProxy(redis.port);
+    onTestFinished(() => proxy.close());
     const broker = { kind: 'redis', port: proxy.port } as const;
-    const ledger = await storm({
-      postgres,
-      broker,
-      server: { ...redis, proxy },
-      messages: amount(2_000, 10_000),
-      members: 3,
-      hardTroubles: 3,
-    });
+    const about = { postgres, broker, messages: amount(1_200, 10_000), members: 3, hardTroubles: amount(1, 3) };
+    const ledger = await storm({ ...about, server: { ...redis, proxy } });
     console.log(`ledger of Redis Streams: ${JSON.stringify(ledger)}`);
     for (const [what, count] of Object.entries(ledger)) expect(count, what).toBeGreaterThan(0);
+  },
+);
+
+test(
+  'Redis: while it is silent messages wait, memory does not grow with them, and when it goes on each has one effect [S1.5]',
+  { timeout: 600_000 },
+  async ({ postgres, redisServer }) => {
+    const redis = await privateRedis(redisServer.url);
+    const report = await outage({ postgres, broker: { kind: 'redis', port: redis.port }, server: redis });
+    console.log(`outage of Redis: ${JSON.stringify(report)}`);
   },
 );

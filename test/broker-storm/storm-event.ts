@@ -5,6 +5,8 @@ export interface StormStep {
   readonly key: string;
   readonly n: number;
   readonly isPoison: boolean;
+  /** Its handler throws the first time. */
+  readonly isHard: boolean;
 }
 
 export const stormStep = event<StormStep, StormStep>('storm.step', { key: ({ key }) => key });

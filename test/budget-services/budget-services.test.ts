@@ -7,9 +7,10 @@ import { runHoldfast } from '../cli/holdfast-process.ts';
 import { needs } from '../support/needs.ts';
 import type { BareMessage } from './bare-readers.ts';
 import { mutate, requestOf, spentOf } from './requests.ts';
-import { type Budget, theBudget } from './started-budget.ts';
+import { type Budget, sharedBudget } from './shared-budget.ts';
 
 /** The example runs once for all of them. */
+const theBudget = sharedBudget();
 const test = needs('postgres', 'redis', 'rabbitmq', 'kafka').extend<{ budget: Budget }>({
   budget: async ({ postgres, redis, rabbitmq, kafka }, use) =>
     use(await theBudget({ postgres, redis, rabbitmq, kafka })),

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import * as grpc from '@grpc/grpc-js';
 import { type BudgetReply, Transactions } from '../../examples/budget-services/transactions/contract.ts';
-import type { Budget } from './started-budget.ts';
+import type { Budget } from './shared-budget.ts';
 
 /** What a request brought back, in the words of all protocols. */
 export interface Told {

@@ -98,7 +98,7 @@ describe('a command whose row somebody holds', () => {
     await psql.query(`begin; select from "${here.schema}".delivery where id = '${id}' for update`);
     goOn.resolve();
     const refused = (): number => here.events.filter(({ kind }) => kind === 'run-refused').length;
-    await expect.poll(refused, { timeout: 9_000 }).toBeGreaterThan(1);
+    await expect.poll(refused).toBeGreaterThan(1);
     // This one and psql.
     expect(here.pool.totalCount).toBeLessThanOrEqual(2);
     await here.inTransaction(async (tx) => {

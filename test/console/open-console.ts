@@ -15,22 +15,24 @@ export interface Stage {
   readonly parked: string;
 }
 
-let stage: Promise<Stage> | undefined;
-
 /** Opens the shop and the browser once for a file; they are closed after its last test. */
 export function sharedStage(): (servers: {
   readonly postgres: TestServer;
   readonly chromium: TestServer;
 }) => Promise<Stage> {
+  let stage: ReturnType<typeof openStage> | undefined;
   afterAll(async () => {
     const open = await stage;
-    await open?.context.close();
+    await open?.closeBrowser();
     await open?.shop.close();
   });
   return ({ postgres, chromium }) => (stage ??= openStage(postgres, chromium));
 }
 
-async function openStage(postgres: TestServer, chromium: TestServer): Promise<Stage> {
+async function openStage(
+  postgres: TestServer,
+  chromium: TestServer,
+): Promise<Stage & { readonly closeBrowser: () => Promise<void> }> {
   const [shop, browser] = await Promise.all([
     openShop({ url: postgres.url, schema: `${postgres.namespace}_console` }),
     launchChromium(chromium.url),
@@ -38,7 +40,7 @@ async function openStage(postgres: TestServer, chromium: TestServer): Promise<St
   await browser.context.grantPermissions(['clipboard-read', 'clipboard-write']);
   const ids = await fillShop(shop);
   const address = await shop.serve({ localActor: 'ann' });
-  return { shop, context: browser.context, address, ...ids };
+  return { shop, context: browser.context, closeBrowser: browser.close, address, ...ids };
 }
 
 export interface PageOptions {

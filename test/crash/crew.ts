@@ -1,5 +1,3 @@
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -85,13 +83,11 @@ function start(script: string, options: unknown): ChildProcess {
   return fork(file, [JSON.stringify(options)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     execArgv: [],
-    // Many are started: the second and all later ones need not compile anew.
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'holdfast-crash-compiled') },
   });
 }
 
 // Only ends what hangs, on a slow machine too: nothing is concluded from how long it takes.
-const IN_VAIN_MS = 120_000;
+const IN_VAIN_MS = 200_000;
 
 /** Asks again and again until the answer is yes; throws, with what it waited for and what it sees instead, when that takes too long. */
 export async function until(

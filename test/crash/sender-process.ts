@@ -26,7 +26,8 @@ export interface SenderReport {
 }
 
 const PER_TRANSACTION = 5;
-const ROLLED_BACK_SHARE = 0.05;
+/** Every so many transactions one is rolled back. */
+const ROLLED_BACK_EVERY = 20;
 
 const options = JSON.parse(process.argv[2] ?? '') as SenderOptions;
 const hf = holdfast({ service: 'crash', store: postgres({ schema: SCHEMA }) });
@@ -34,6 +35,7 @@ let granted = 0;
 let taken = 0;
 let committed = 0;
 let rolledBack = 0;
+let transactions = 0;
 process.on('message', ({ upTo }: SenderGrant) => (granted = upTo));
 process.on('disconnect', () => process.exit());
 
@@ -96,7 +98,7 @@ async function sendSome(client: Client, lines: readonly Line[]): Promise<void> {
       client,
       steps.map((step) => outgoing(stepTaken, step)),
     );
-    if (Math.random() < ROLLED_BACK_SHARE) {
+    if ((transactions += 1) % ROLLED_BACK_EVERY === 0) {
       await client.query('rollback');
       rolledBack += PER_TRANSACTION;
     } else {

@@ -2,12 +2,14 @@ import { expect } from 'vitest';
 import { CrashDatabase, type Ledger } from './crash-database.ts';
 import { HANDLERS } from './crash-events.ts';
 import { Crew, startSender, until, type Member } from './crew.ts';
+import { halt } from '../support/halt.ts';
 import { privatePostgres } from './private-postgres.ts';
 
 const WORKERS = 4;
 // Shorter than the default of 10 s, so that all takeovers fit into two minutes.
 const LEASE_MS = 2_000;
-const TAKEOVER_WITHIN_MS = 15_000;
+// Only a takeover that hangs takes so long, also on a slow machine.
+const TAKEOVER_WITHIN_MS = 60_000;
 
 /** How much a storm does. */
 export interface StormPlan {
@@ -26,7 +28,7 @@ export interface StormPlan {
 /** What a storm did, and what came of it. */
 export interface StormReport {
   readonly ledger: Ledger;
-  killsInFlight: number;
+  kills: number;
   pauses: number;
   restarts: number;
   longestTakeoverMs: number;
@@ -35,7 +37,7 @@ export interface StormReport {
   readonly rolledBack: number;
 }
 
-type Tally = Pick<StormReport, 'killsInFlight' | 'pauses' | 'restarts' | 'longestTakeoverMs'>;
+type Tally = Pick<StormReport, 'kills' | 'pauses' | 'restarts' | 'longestTakeoverMs'>;
 
 /**
  * Workers in processes of their own, killed and stopped in the middle of their work, while messages are sent and the server is
@@ -50,7 +52,7 @@ export async function storm(plan: StormPlan): Promise<StormReport> {
   for (let i = 0; i < WORKERS; i++) team.add(crew.hire());
   await until('all workers are ready', () => [...team].every(isReady));
   const sender = startSender({ url: server.url, keys: plan.keys, connections: 4 });
-  const tally: Tally = { killsInFlight: 0, pauses: 0, restarts: 0, longestTakeoverMs: 0 };
+  const tally: Tally = { kills: 0, pauses: 0, restarts: 0, longestTakeoverMs: 0 };
   const takeovers: Promise<void>[] = [];
 
   for (let round = 1; round <= kills; round++) {
@@ -100,8 +102,7 @@ function expectKept({ messages, kills, pauseEvery, restarts }: StormPlan, report
   });
   expect(report.longestTakeoverMs).toBeLessThan(TAKEOVER_WITHIN_MS);
   // Without these it has proved nothing.
-  expect(report).toMatchObject({ restarts: restarts.size, pauses: Math.floor(kills / pauseEvery) });
-  expect(report.killsInFlight).toBeGreaterThanOrEqual(Math.floor((kills * 5) / 6));
+  expect(report).toMatchObject({ kills, restarts: restarts.size, pauses: Math.floor(kills / pauseEvery) });
   expect(report.suppressed).toBeGreaterThan(0);
   expect(report.rolledBack).toBeGreaterThan(0);
 }
@@ -110,17 +111,23 @@ function isReady({ journal }: Member): boolean {
   return journal.look().marks.includes('ready');
 }
 
-/** Those who have begun a message that is not finished. */
-function busy(team: Iterable<Member>): Member[] {
-  return [...team].filter(({ journal }) => [...journal.look().inFlight].some((about) => about.startsWith(HANDLERS[0])));
+/** How many messages it has begun and not finished. */
+function inFlight({ journal }: Member): number {
+  return [...journal.look().inFlight].filter((about) => about.startsWith(HANDLERS[0])).length;
 }
 
-async function someoneBusy(team: Iterable<Member>): Promise<Member> {
-  await until('a worker has a message in flight', () => busy(team).length > 0);
-  const choice = busy(team);
-  const chosen = choice[Math.floor(Math.random() * choice.length)];
-  if (!chosen) throw new Error('nobody is busy any more');
-  return chosen;
+/** Halts one in the middle of its work. With more than one message in flight, so that not all of them can be just about to be finished. */
+async function haltSomeone(team: Iterable<Member>): Promise<Member> {
+  const isBusy = (member: Member): boolean => inFlight(member) > 1;
+  for (;;) {
+    await until('a worker has messages in flight', () => [...team].some(isBusy));
+    const choice = [...team].filter(isBusy);
+    const chosen = choice[Math.floor(Math.random() * choice.length)];
+    if (!chosen) continue;
+    await halt(chosen.process.pid ?? 0);
+    if (isBusy(chosen)) return chosen;
+    chosen.process.kill('SIGCONT');
+  }
 }
 
 /** Kills one in the middle of its work, and hires another. Resolves when the dead one's units have new owners. */
@@ -132,11 +139,11 @@ async function kill(
 ): Promise<{ takeover: Promise<void> }> {
   const ids = new Map<Member, string[]>();
   for (const member of team) ids.set(member, await database.workerIds(member));
-  const victim = await someoneBusy(team);
+  const victim = await haltSomeone(team);
   victim.process.kill('SIGKILL');
   team.delete(victim);
   await victim.ended;
-  if (busy([victim]).length > 0) tally.killsInFlight += 1;
+  tally.kills += 1;
   team.add(crew.hire());
   return { takeover: takenOver(database, ids.get(victim) ?? [], tally) };
 }
@@ -145,8 +152,7 @@ async function kill(
 async function pause(team: Set<Member>, database: CrashDatabase, tally: Tally): Promise<void> {
   const ids = new Map<Member, string[]>();
   for (const member of team) ids.set(member, await database.workerIds(member));
-  const sleeper = await someoneBusy(team);
-  sleeper.process.kill('SIGSTOP');
+  const sleeper = await haltSomeone(team);
   team.delete(sleeper);
   await takenOver(database, ids.get(sleeper) ?? [], tally);
   sleeper.process.kill('SIGCONT');

@@ -7,11 +7,12 @@ import type { Growth } from '../../examples/growth-backend/start-growth.ts';
 import { runHoldfast } from '../cli/holdfast-process.ts';
 import { needs } from '../support/needs.ts';
 import { growEvent, projectionsOf, streamState } from './stream.ts';
-import { theGrowth } from './the-growth.ts';
+import { sharedGrowth } from './shared-growth.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The example runs once for all of them. */
+const theGrowth = sharedGrowth();
 const test = needs('postgres', 'redis').extend<{ growth: Growth }>({
   growth: async ({ postgres, redis }, use) => use(await theGrowth({ postgres, redis })),
 });

@@ -4,9 +4,10 @@ import type { Growth, GrowthLine } from '../../examples/growth-backend/start-gro
 import { runHoldfast } from '../cli/holdfast-process.ts';
 import { needs } from '../support/needs.ts';
 import { ARun } from './a-run.ts';
-import { theGrowth } from './the-growth.ts';
+import { sharedGrowth } from './shared-growth.ts';
 
 /** The example runs once for all of them. */
+const theGrowth = sharedGrowth();
 const test = needs('postgres', 'redis').extend<{ growth: Growth }>({
   growth: async ({ postgres, redis }, use) => use(await theGrowth({ postgres, redis })),
 });

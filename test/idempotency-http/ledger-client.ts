@@ -1,5 +1,6 @@
 // node ledger-client.ts <name> <count> <url> …: places that many orders, each with a key of its own, and sends each again, to any of
-// the servers, until it was answered with 201. Prints how many answers were replays and how many tries there were.
+// the servers, until it was answered with 201; every fiftieth once more after that. Prints how many answers were replays and how many
+// tries there were.
 import { randomUUID } from 'node:crypto';
 
 const [, , name, count, ...urls] = process.argv;
@@ -9,8 +10,7 @@ let next = 0;
 let tries = 0;
 let replays = 0;
 
-async function place(order: string): Promise<void> {
-  const key = randomUUID();
+async function place(order: string, key: string): Promise<void> {
   for (let attempt = 0; attempt < MOST_TRIES; attempt++) {
     tries++;
     try {
@@ -32,7 +32,11 @@ async function place(order: string): Promise<void> {
 }
 
 async function customer(): Promise<void> {
-  while (next < Number(count)) await place(`${name}-${next++}`);
+  while (next < Number(count)) {
+    const [n, key] = [next++, randomUUID()];
+    await place(`${name}-${n}`, key);
+    if (n % 50 === 7) await place(`${name}-${n}`, key);
+  }
 }
 
 await Promise.all(Array.from({ length: AT_ONCE }, customer));

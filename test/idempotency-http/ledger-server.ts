@@ -1,4 +1,4 @@
-// node ledger-server.ts <database url> <schema> <port>: takes orders, once each. About one request in a hundred meets a fault: the
+// node ledger-server.ts <database url> <schema> <port> <life>: takes orders, once each. One request in a hundred meets a fault: the
 // handler throws before or after its write, the connection is cut before or after the commit, or the whole process is killed.
 import { once } from 'node:events';
 import fastify from 'fastify';
@@ -7,19 +7,20 @@ import { idempotent, runOf } from '../../src/fastify/index.ts';
 import { idempotency } from '../../src/idempotency/index.ts';
 import { postgresIdempotency } from '../../src/postgres/index.ts';
 
-const [, , url, schema, port] = process.argv;
+const [, , url, schema, port, life] = process.argv;
 const pool = new Pool({ connectionString: url, max: 12 });
 const idem = idempotency({ service: 'shop', store: postgresIdempotency({ pool, schema: schema ?? '' }) });
 const app = fastify({ forceCloseConnections: true });
 
-const MILD = ['throw-before', 'throw-after', 'cut-before', 'cut-after'] as const;
-const FATAL = ['kill-before', 'kill-after'] as const;
+const FAULTS = ['kill-after', 'cut-before', 'throw-before', 'kill-before', 'cut-after', 'throw-after'] as const;
+/** Where this life goes on in the row of faults: behind the kill that ended the one before. */
+let next = life === '0' ? 0 : Number(life) % 2 === 1 ? 1 : 4;
+let requests = 0;
 
-function fault(): (typeof MILD)[number] | (typeof FATAL)[number] | undefined {
-  if (Math.random() >= 0.01) return undefined;
-  // A process takes a second to come back.
-  const kinds = Math.random() < 0.5 ? FATAL : MILD;
-  return kinds[Math.floor(Math.random() * kinds.length)];
+/** Exactly one request in a hundred meets one, and each kind has its turn. */
+function fault(): (typeof FAULTS)[number] | undefined {
+  if ((requests += 1) % 100 !== 50) return undefined;
+  return FAULTS[next++ % FAULTS.length];
 }
 
 const guard = idempotent(idem, { person: 'anyone', atomic: true, leaseMs: 1_000 });

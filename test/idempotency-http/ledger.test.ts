@@ -30,7 +30,7 @@ class Supervised {
   }
 
   async start(): Promise<void> {
-    const child = spawn(process.execPath, [SERVER, ...this.#args, String(this.port)], {
+    const child = spawn(process.execPath, [SERVER, ...this.#args, String(this.port), String(this.kills)], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     this.#child = child;
@@ -90,9 +90,7 @@ test('of thousands of writes with faults in one of a hundred, each takes effect 
   const kills = servers.reduce((sum, server) => sum + server.kills, 0);
   const replays = told.reduce((sum, client) => sum + client.replays, 0);
   const tries = told.reduce((sum, client) => sum + client.tries, 0);
-  expect({ kills: kills > 0, replays: replays > 0, tries: tries > WRITES }).toEqual({
-    kills: true,
-    replays: true,
-    tries: true,
-  });
+  expect(kills).toBeGreaterThanOrEqual(servers.length);
+  expect(replays).toBeGreaterThanOrEqual(WRITES / 50);
+  expect(tries).toBeGreaterThan(WRITES);
 });

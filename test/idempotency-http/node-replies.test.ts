@@ -35,12 +35,15 @@ async function listen(server: Server): Promise<string> {
 async function route(handler: (response: Response) => void, options: RouteParts = {}): Promise<string> {
   const app = express();
   if (options.before !== undefined) app.use(options.before);
-  app.post('/', onExpress(options.idem ?? guard(), { person: 'anyone' }), (_request, response) => handler(response));
+  const { idem = guard(), leaseMs } = options;
+  const guarded = onExpress(idem, { person: 'anyone', ...(leaseMs !== undefined && { leaseMs }) });
+  app.post('/', guarded, (_request, response) => handler(response));
   return listen(createServer(app as RequestListener));
 }
 
 interface RouteParts {
   readonly idem?: Idempotency<never>;
+  readonly leaseMs?: number;
   readonly before?: (request: Request, response: Response, next: NextFunction) => void;
 }
 
@@ -165,7 +168,7 @@ test.each([
         source.push('a beginning');
         send(source, response);
       },
-      { idem: guard(events) },
+      { idem: guard(events), leaseMs: 1_000 },
     );
     const leave = new AbortController();
     const response = await post(url, leave.signal);

@@ -317,6 +317,15 @@ describe('a bulk operation', () => {
     const desk = await BulkDesk.open(postgres, items);
     const { schema } = desk.database;
     const id = await desk.start({ ...REPLAY, limit: 1_000_000 });
+    const pages = async (outcome: BulkOutcome): Promise<string[]> => {
+      const { items: some, next } = await desk.database.operator.bulkItems(id, { outcome, limit: 700 });
+      const rest = next === undefined ? [] : (await desk.database.operator.bulkItems(id, { outcome, cursor: next, limit: 1_000 })).items;
+      return [...some, ...rest].map((one) => one.id);
+    };
+    // Those that have no row yet are listed too, each once, also when the first have begun.
+    expect(new Set(await pages('selected')).size).toBe(Math.min(items, 1_700));
+    await desk.step();
+    expect(new Set([...(await pages('selected')), ...(await pages('started'))]).size).toBe(Math.min(items, 2_200));
     const drivers = Array.from({ length: 4 }, () => {
       const pool = new Pool({ connectionString: postgres.url, max: 1 });
       onTestFinished(() => pool.end());

@@ -183,6 +183,7 @@ describe('error groups', () => {
     await database.sql(
       `insert into $S.bulk_item (bulk, place, id, handler, cycle, rerun) select id, 1, id, 1, 0, 0 from $S.bulk`,
     );
+    await database.sql(`insert into $S.bulk_parcel select id, 2, array[id], '{1}', '{0}', '{0}' from $S.bulk`);
     await database.sql(`update $S.error_tally set hour = hour - 30, last_at = last_at - interval '30 hours'`);
     await expect.poll(async () => (await database.sql(`select from $S.error_tally`)).length, { interval: 100 }).toBe(0);
     await expect.poll(async () => (await groups()).length, { interval: 100 }).toBe(2);
@@ -192,6 +193,7 @@ describe('error groups', () => {
       );
     await expect.poll(left, { interval: 100 }).toEqual(['kept', 'young']);
     expect(await database.sql(`select from $S.bulk_item`)).toHaveLength(2);
+    expect(await database.sql(`select from $S.bulk_parcel`)).toHaveLength(2);
     expect((await groups()).map(({ total, trend }) => [total, Math.max(...trend)])).toEqual([
       [0, 0],
       [2, 0],

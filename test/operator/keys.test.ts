@@ -1,6 +1,7 @@
 import { expect, onTestFinished } from 'vitest';
 import { event, type Holdfast, holdfast, TerminalHandlerError } from '../../src/index.ts';
 import { postgres } from '../../src/postgres/index.ts';
+import { own } from '../postgres/support/worker.ts';
 import { needs, type TestServer } from '../support/needs.ts';
 import { ANN, OperatorDatabase } from './operator-database.ts';
 
@@ -95,4 +96,35 @@ test('a skipped head is given up with its reason, and what waits behind it goes 
     [ids[0], ANN.reason],
   ]);
   expect((await operator.deadLetters({ status: 'discarded' })).items).toHaveLength(6);
+});
+
+test('what a worker sets aside in the moment its key is released is not set aside, for nobody would release it again [X.4]', async ({
+  postgres: server,
+}) => {
+  const database = await OperatorDatabase.open(server);
+  const worker = await own(postgres({ pool: database.pool, schema: database.schema }));
+  const [handler] = await database.sql<{ id: number }>(`select id from $S.handler`);
+  const row = { handler: handler?.id ?? 0, type: 'thing.done', key: 'k' };
+  await database.dead({ ...row, holds: true });
+  const held = [await database.delivery(row), await database.delivery(row)];
+  const [first, second] = (await worker.read()).ready;
+  if (first === undefined || second === undefined) throw new Error('nothing was read');
+  const [dead] = await database.sql<{ seq: string }>(`select seq from $S.delivery where state = 2`);
+  const behind = { seq: Number(dead?.seq), isWritten: true };
+  const park = async (delivery: typeof first): Promise<number> => {
+    const error = { name: 'Parked', code: 'PARKED', kind: 'parked', message: 'set aside' };
+    const aside = { ...worker.target(delivery), kind: 'dead', attempts: 0, error, holds: true, behind } as const;
+    return (await worker.session.settle(worker.id, [aside])).settled.size;
+  };
+  expect(await park(first)).toBe(1);
+  const operator = await database.connect();
+  await operator.query('begin');
+  const { rows } = await operator.query('select operator_release_key($1, $2, $3, $4) as n', [row.handler, 'k', 'ann', null]);
+  expect(rows).toEqual([{ n: 2 }]);
+  const parking = park(second);
+  await database.waitingForLocks(1);
+  await operator.query('commit');
+  expect(await parking).toBe(0);
+  const states = await Promise.all(held.map(async (id) => (await database.rows(id))[0]?.['state']));
+  expect(states).toEqual([1, 0]);
 });

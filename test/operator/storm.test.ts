@@ -1,7 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
 import { amount } from '../support/amount.ts';
@@ -18,7 +16,6 @@ async function hire(options: ShopOptions): Promise<ChildProcess> {
   const child = fork(fileURLToPath(new URL('shop-process.ts', import.meta.url)), [JSON.stringify(options)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     execArgv: [],
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'holdfast-crash-compiled') },
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   await once(child, 'message');

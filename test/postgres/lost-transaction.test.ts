@@ -236,10 +236,7 @@ describe('a transaction of postgres.js', () => {
 });
 
 describe('a transaction of PGlite', () => {
-  beforeAll(async () => {
-    const db = await sharedPglite();
-    return () => db.close();
-  });
+  beforeAll(async () => void (await sharedPglite()));
 
   plainTest(
     'that rests is rolled back, and everything else goes on, heartbeats before other effects [X.3]',

@@ -37,10 +37,7 @@ function stageOn(client: EffectClient): Stage {
   };
 }
 
-beforeAll(async () => {
-  const db = await sharedPglite();
-  return () => db.close();
-});
+beforeAll(async () => void (await sharedPglite()));
 
 describe.for(EFFECT_CLIENTS)('an effect that hangs without a statement, over $name,', ({ open }) => {
   test('is given up, and a dead letter after its attempts; others go on [X.3] [S4.2]', async ({ postgres: server }) => {

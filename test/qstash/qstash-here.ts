@@ -16,7 +16,8 @@ export interface QstashHere {
   readonly url: string;
   readonly token: string;
   readonly client: Client;
-  readonly sink: Sink;
+  /** A destination of its own: one that fails is a breaker that opens, for all that goes there. */
+  openSink(): Promise<Sink>;
   readonly deliveries: PostgresDelivery;
   readonly schema: string;
   readonly pool: Pool;
@@ -56,12 +57,15 @@ async function open({ url: connectionString, namespace }: TestServer): Promise<Q
     addresses: ADDRESSES,
   });
   closing.push(() => running.stop());
-  const sink = new Sink();
-  await sink.listen(await deliveries.signingKeys.get());
-  closing.push(() => sink.close());
+  const openSink = async (): Promise<Sink> => {
+    const sink = new Sink();
+    closing.push(() => sink.close());
+    await sink.listen(await deliveries.signingKeys.get());
+    return sink;
+  };
   const { token } = await deliveries.tokens.create('tests', ['admin']);
   const url = await listen(qstashApi({ deliveries }));
-  return { url, token, client: clientOf(url, token), sink, deliveries, schema, pool };
+  return { url, token, client: clientOf(url, token), openSink, deliveries, schema, pool };
 }
 
 /** The vendor's client, without retries of its own: what fails should be seen. */

@@ -70,7 +70,15 @@ export class Sink {
     const verified = await this.#receiver
       .verify({ signature, body, url: `${this.url}${target}` })
       .catch((error: unknown) => String(error));
-    const arrival: Arrival = { path: target, method, headers, bytes, body, atMs, verified: verified === true || String(verified) };
+    const arrival: Arrival = {
+      path: target,
+      method,
+      headers,
+      bytes,
+      body,
+      atMs,
+      verified: verified === true || String(verified),
+    };
     this.arrivals.push(arrival);
     const count = this.arrivals.filter((one) => one.path.split('?', 1)[0] === path).length;
     return (await this.#answers.get(path)?.(arrival, count)) ?? {};

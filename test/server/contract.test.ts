@@ -1,54 +1,18 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect } from 'vitest';
 import type { Operator } from '../../src/operator/operator.ts';
 import { remoteOperator } from '../../src/server/index.ts';
 import { openApi } from '../../src/server/openapi.ts';
 import { ROUTES } from '../../src/server/routes/all-routes.ts';
-import type { OperatorDatabase } from '../operator/operator-database.ts';
+import { postgresSessions } from '../../src/postgres/operator/ended-sessions.ts';
+import { OperatorDatabase } from '../operator/operator-database.ts';
 import { needs } from '../support/needs.ts';
+import { type ApiDocument, checkedFetch } from './checked-fetch.ts';
 import { failedShop } from './failed-shop.ts';
-import { as, serveHere, TOKENS } from './serving.ts';
+import { as, change, scriptedOperator, serveHere, TOKENS } from './serving.ts';
 
 const test = needs('postgres');
 const ADA = { actor: 'ada', reason: 'seen by a person' };
-
-interface Document {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: { readonly Problem: object } };
-}
-interface Operation {
-  readonly operationId: string;
-  readonly responses: Record<string, { readonly content: Record<string, { readonly schema: object }> }>;
-}
-
-/** Calls over a socket; each answer is held against the document, and the routes that gave one are noted. */
-function checkedFetch(document: Document, basePath: string, answered: Set<string>): typeof fetch {
-  const ajv = new Ajv2020({ strict: false });
-  ajv.addFormat('date-time', (text) => new Date(text).toISOString() === text);
-  return async (input, init) => {
-    const response = await fetch(input, init);
-    const path = new URL(input as URL).pathname.slice(basePath.length);
-    const found = Object.entries(document.paths).filter(([template]) => fitsPath(template, path));
-    const [, operations] = found.find(([one]) => !one.includes('{')) ?? found[0] ?? ['', {}];
-    const operation = operations[init?.method?.toLowerCase() ?? 'get'];
-    expect(operation, `${init?.method} ${path} is in the document`).toBeDefined();
-    const status = response.status === 200 ? '200' : 'default';
-    const type = (response.headers.get('content-type') ?? '').split(';')[0] ?? '';
-    const given = operation?.responses[status]?.content[type]?.schema;
-    const schema = given !== undefined && '$ref' in given ? document.components.schemas.Problem : given;
-    expect(schema, `${operation?.operationId} ${response.status} ${type} is in the document`).toBeDefined();
-    const check = schema && ajv.compile(schema);
-    check?.(await response.clone().json());
-    expect(check?.errors ?? [], `${operation?.operationId} ${response.status}`).toEqual([]);
-    if (response.status === 200) answered.add(operation?.operationId ?? '');
-    return response;
-  };
-}
-
-function fitsPath(template: string, path: string): boolean {
-  return new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
-}
 
 /** Every read, of an operator and of the same over the wire. */
 const READS: Record<
@@ -195,7 +159,9 @@ describe('an operator', () => {
     const database = await failedShop(postgres, 8);
     const { operator } = database;
     const { url } = await serveHere({ operator, tokens: TOKENS, basePath: '/ops' });
-    const document = (await (await fetch(`${url}/ops/api/openapi.json`, { headers: as('viewer') })).json()) as Document;
+    const document = (await (
+      await fetch(`${url}/ops/api/openapi.json`, { headers: as('viewer') })
+    ).json()) as ApiDocument;
     expect(await new Validator().validate(document as never)).toMatchObject({ valid: true });
     expect(document).toEqual(JSON.parse(JSON.stringify(openApi('0.0.0', '/ops', ROUTES))));
     const answered = new Set<string>();
@@ -231,3 +197,25 @@ function datesIn(value: unknown, at = ''): readonly string[] {
     OF_THE_SERVER.includes(name) ? [] : datesIn(one, `${at}.${name}`),
   );
 }
+
+test('a logout at one server holds at all that share the database, which keeps no session and forgets old ones [X.9]', async ({
+  postgres,
+}) => {
+  const database = await OperatorDatabase.open(postgres);
+  const { operator } = scriptedOperator();
+  const endedSessions = postgresSessions({ pool: database.pool, schema: database.schema });
+  await database.sql(`insert into $S.ended_session values ('old', now() - interval '1 second')`);
+  const { url: here } = await serveHere({ operator, tokens: TOKENS, endedSessions });
+  const { url: there } = await serveHere({ operator, tokens: TOKENS, endedSessions });
+  const login = await fetch(`${here}/api/session`, change({ token: TOKENS[0].token }));
+  const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const statuses = (): Promise<number[]> =>
+    Promise.all([here, there].map(async (url) => (await fetch(`${url}/api/stats`, { headers: { cookie } })).status));
+  expect(await statuses()).toEqual([200, 200]);
+  const { csrf } = (await login.json()) as { readonly csrf: string };
+  await fetch(`${here}/api/session`, { method: 'DELETE', headers: { cookie, 'x-holdfast-csrf': csrf } });
+  expect(await statuses()).toEqual([401, 401]);
+  const marks = await database.sql<{ mark: string }>(`select mark from $S.ended_session`);
+  expect(marks).toEqual([{ mark: expect.stringMatching(/^[\w-]{43}$/) }]);
+  expect(cookie).not.toContain(marks[0]?.mark ?? '');
+});

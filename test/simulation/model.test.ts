@@ -4,7 +4,7 @@ import { findBroken, replayCommand } from './many-seeds.ts';
 import { simulate } from './simulate.ts';
 
 const FILE = 'test/simulation/model.test.ts';
-const SEEDS: number = amount(1_000, 10_000);
+const SEEDS: number = amount(700, 10_000);
 const GIVEN = process.env['HOLDFAST_SEED'];
 
 describe('the engine on the memory store', () => {

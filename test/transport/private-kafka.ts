@@ -1,14 +1,13 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { halt } from '../support/halt.ts';
 import { createTopics, planKafka, probeKafka } from '../support/kafka-server.ts';
 import { type Command, freePort, freshFolder, type RunningServer, startPrivate } from '../support/private-server.ts';
 
-/** A Kafka of one test, which it may kill, hang and start again. */
+/** A Kafka of a test file, which it may kill, hang and start again. */
 export interface PrivateKafka {
-  /** `host:port`; the same for as long as the test runs. */
+  /** `host:port`, and the same after each start. */
   readonly url: string;
   /** Ends it at once, as a crash does. */
   kill(): Promise<void>;
@@ -18,9 +17,11 @@ export interface PrivateKafka {
   hang(): Promise<void>;
   goOn(): void;
   createTopics(...topics: string[]): Promise<void>;
+  /** Ends it, and takes away what it kept. */
+  remove(): Promise<void>;
 }
 
-/** Makes one from the jars of `needs('kafkaJars')`; it is not started yet. It ends with the test. */
+/** Makes one from the jars of `needs('kafkaJars')`; it is not started yet. */
 export async function privateKafka(
   jars: string,
   at: { readonly port?: number; readonly advertisedPort?: number } = {},
@@ -46,10 +47,6 @@ export async function privateKafka(
     await running?.stop();
     running = undefined;
   };
-  onTestFinished(async () => {
-    await stop();
-    rmSync(data, { recursive: true, force: true });
-  });
   return {
     url,
     kill: stop,
@@ -59,16 +56,12 @@ export async function privateKafka(
       const folder = freshFolder('private-kafka');
       running = await startPrivate({ name: 'kafka of a test', folder, before, server, probe: () => probeKafka(url) });
     },
-    hang: async () => {
-      signal('SIGSTOP');
-      await expect.poll(() => stateOf(pidFile)).toBe('T');
-    },
+    hang: () => halt(Number(readFileSync(pidFile, 'utf8'))),
     goOn: () => signal('SIGCONT'),
     createTopics: (...topics) => createTopics(url, topics),
+    remove: async () => {
+      await stop();
+      rmSync(data, { recursive: true, force: true });
+    },
   };
-}
-
-/** What the process is doing, as `ps` shows it. A signal takes its time with a process of many threads. */
-function stateOf(pidFile: string): string {
-  return execFileSync('ps', ['-o', 'state=', '-p', readFileSync(pidFile, 'utf8').trim()], { encoding: 'utf8' }).trim();
 }

@@ -2,14 +2,21 @@ import { env } from 'node:process';
 import { join } from 'node:path';
 import { embeddedPostgres } from '../../embedded/embedded-postgres.ts';
 import { migrate } from '../../postgres/migrate.ts';
-import { EXIT } from '../cli-error.ts';
+import { isLocalHost } from '../../server/peer.ts';
+import type { Token } from '../../server/sessions.ts';
+import { EXIT, usageError } from '../cli-error.ts';
 import type { Command, Invocation } from '../command.ts';
-import { openDatabase, schemaName } from '../database.ts';
+import { type Database, openDatabase, schemaName } from '../database.ts';
 import { databaseTarget } from '../database-target.ts';
+import { DELIVERY_OPTIONS, deliverHere } from '../deliver-here.ts';
 import { loadConfig } from '../load-config.ts';
-import { databaseOperator } from '../open-operator.ts';
+import { databaseOperator, databaseSessions } from '../open-operator.ts';
+import { QSTASH_DEV_PORT } from '../qstash-dev.ts';
 import { RelayPrinter } from '../relay-printer.ts';
-import { SERVER_OPTIONS, serveUntilStopped, tokensOf } from './serve.ts';
+import { SERVER_OPTIONS, serveUntilStopped, stderrLogger, tokensOf } from './serve.ts';
+
+// Keeps nobody out: whoever can read the folder of the data can read this too. It is the same every time, as the data is.
+const DEV_SECRET = 'for development alone, on this machine';
 
 /** `holdfast dev`: a database, the console and, where asked, the services of a module, in one process. */
 export const dev: Command = {
@@ -19,16 +26,22 @@ export const dev: Command = {
     ...SERVER_OPTIONS,
     data: { value: '<folder>', summary: 'where the database keeps its data', default: '.holdfast/dev' },
     config: { value: '<file>', summary: 'also run the handlers of this module; it finds the database in DATABASE_URL' },
+    ...DELIVERY_OPTIONS,
+    'qstash-dev': {
+      summary:
+        'be what a QStash client with QSTASH_DEV=true looks for: on port 8080, with the credentials everybody knows',
+    },
     verbose: { summary: 'with --config: a line for each message, not for failures alone' },
   },
   details: [
     'PostgreSQL is the one of this machine or of the package embedded-postgres. Its data stays from one time to the next.',
-    'It opens nothing by itself: follow the link it prints. SIGTERM or Ctrl-C ends all of it.',
+    'It delivers what is published below /v2, to this machine too. It opens nothing by itself: follow the link it prints. SIGTERM or Ctrl-C ends all of it.',
   ],
-  examples: ['holdfast dev', 'holdfast dev --config holdfast.config.ts'],
+  examples: ['holdfast dev', 'holdfast dev --config holdfast.config.ts', 'holdfast dev --qstash-dev'],
   run: async (invocation) => {
     const { io, options, output } = invocation;
     const tokens = tokensOf(invocation);
+    demandLoopback(invocation);
     const postgres = await embeddedPostgres({ dataDir: options.text('data') ?? join(io.cwd, '.holdfast', 'dev') });
     try {
       const schema = schemaName(options, io);
@@ -39,8 +52,11 @@ export const dev: Command = {
         // The module of the user reads it as it would anywhere; this process has no other database.
         env['DATABASE_URL'] = postgres.url;
         const stop = await startServices(invocation);
-        await serveUntilStopped(invocation, databaseOperator(database), tokens);
-        await stop();
+        try {
+          await serveAll(invocation, database, tokens);
+        } finally {
+          await stop();
+        }
       } finally {
         await database.close();
       }
@@ -50,6 +66,31 @@ export const dev: Command = {
     return EXIT.ok;
   },
 };
+
+/** Serves and delivers until a signal comes. */
+async function serveAll(invocation: Invocation, database: Database, tokens: readonly Token[]): Promise<void> {
+  const { io, options } = invocation;
+  const isQstashDev = options.flag('qstash-dev');
+  const delivering = await deliverHere(invocation, database, {
+    secret: io.env['HOLDFAST_SECRET'] || DEV_SECRET,
+    loopback: true,
+    isQstashDev,
+    logger: stderrLogger(io),
+  });
+  const port = isQstashDev ? QSTASH_DEV_PORT : undefined;
+  const served = { operator: databaseOperator(database), endedSessions: databaseSessions(database) };
+  await serveUntilStopped(invocation, served, tokens, { delivering, port });
+}
+
+/** Everybody knows these credentials: nobody else may come near. */
+function demandLoopback({ options }: Invocation): void {
+  const host = options.text('host') ?? '127.0.0.1';
+  if (options.flag('qstash-dev') && !isLocalHost(host.includes(':') ? `[${host}]` : host)) {
+    throw usageError(
+      `--qstash-dev has a token everybody knows, and ${host} can be reached by others; leave --host out`,
+    );
+  }
+}
 
 /** Runs the handlers of the module that was named; answers what ends them. */
 async function startServices({ io, options, output }: Invocation): Promise<() => Promise<void>> {

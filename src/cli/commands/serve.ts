@@ -1,17 +1,19 @@
 import { hideSecrets } from '../../kernel/hide-secrets.ts';
 import type { LogFields, Logger } from '../../kernel/log.ts';
 import { mcpServer } from '../../mcp/mcp-server.ts';
+import type { EndedSessions } from '../../operator/ended-sessions.ts';
 import type { Operator } from '../../operator/operator.ts';
 import { operatorServer, type OperatorServer } from '../../server/operator-server.ts';
 import { isLocalHost } from '../../server/peer.ts';
 import type { Token } from '../../server/sessions.ts';
 import { EXIT, usageError } from '../cli-error.ts';
 import type { Command, Invocation, OptionSpec } from '../command.ts';
+import { type DeliveringHere, DELIVERY_OPTIONS, deliverHere, demandDeliver, secretOf } from '../deliver-here.ts';
 import { driveBulks } from '../drive-bulks.ts';
 import type { Io } from '../io.ts';
 import { importPackage } from '../import-package.ts';
-import { type Listening, listen } from '../listen.ts';
-import { databaseOperator } from '../open-operator.ts';
+import { type Listening, listen, mounted } from '../listen.ts';
+import { databaseOperator, databaseSessions } from '../open-operator.ts';
 import { serverTokens } from '../server-tokens.ts';
 import { stopSignals } from '../stop-signals.ts';
 
@@ -36,8 +38,12 @@ const DEFAULT_PORT = 4747;
 /** `holdfast serve`: the console and the API. */
 export const serve: Command = {
   name: 'serve',
-  summary: 'Serve the console and the HTTP API.',
-  options: SERVER_OPTIONS,
+  summary: 'Serve the console and the HTTP API; with --deliver, HTTP deliveries too.',
+  options: {
+    ...SERVER_OPTIONS,
+    deliver: { summary: 'also take in messages as QStash does, below /v2, and deliver them; needs HOLDFAST_SECRET' },
+    ...DELIVERY_OPTIONS,
+  },
   details: [
     'Without a token only this machine is answered, as admin, and only on a loopback address. SIGTERM or Ctrl-C answers',
     'what was asked and ends; a second one ends at once. It also carries on bulk operations.',
@@ -45,13 +51,21 @@ export const serve: Command = {
   examples: [
     'holdfast serve',
     `HOLDFAST_TOKENS='admin:ann=<secret>,viewer:wall=<secret>' holdfast serve --host 0.0.0.0 --base-path /ops`,
+    'HOLDFAST_SECRET=<32 characters or more> holdfast serve --deliver --allow-private 10.0.0.0/8',
   ],
   run: async (invocation) => {
+    const { io, options } = invocation;
     const tokens = tokensOf(invocation);
-    const operator = databaseOperator(await invocation.database(), invocation.version);
+    const isDelivering = options.flag('deliver');
+    if (!isDelivering) demandDeliver(invocation);
+    const place = isDelivering ? { secret: secretOf(io), loopback: false, isQstashDev: false } : undefined;
+    const database = await invocation.database();
+    const operator = databaseOperator(database, invocation.version);
     // Whatever is wrong with the database is told at once, not to the first who looks.
     await operator.handlers();
-    await serveUntilStopped(invocation, operator, tokens);
+    const delivering = place && (await deliverHere(invocation, database, { ...place, logger: stderrLogger(io) }));
+    const served = { operator, endedSessions: databaseSessions(database) };
+    await serveUntilStopped(invocation, served, tokens, { delivering });
     return EXIT.ok;
   },
 };
@@ -68,15 +82,42 @@ export function tokensOf({ options, io }: Invocation): readonly Token[] {
   return tokens;
 }
 
+/** What is served. */
+interface Served {
+  readonly operator: Operator;
+  readonly endedSessions: EndedSessions;
+}
+
 /** Serves until a signal comes, then answers what was asked and ends. */
 export async function serveUntilStopped(
   invocation: Invocation,
-  operator: Operator,
+  served: Served,
   tokens: readonly Token[],
+  { delivering, port }: Serving = {},
 ): Promise<void> {
-  const { io, output } = invocation;
-  const server = serverOf(invocation, operator, tokens);
-  const listening = await listen(server, invocation.options.text('host') ?? '127.0.0.1', portOf(invocation));
+  try {
+    const server = mounted(serverOf(invocation, served, tokens), delivering?.api);
+    await serving(invocation, server, served.operator, port);
+  } finally {
+    await delivering?.stop();
+  }
+}
+
+interface Serving {
+  /** Is stopped when nothing more can come in. */
+  readonly delivering?: DeliveringHere | undefined;
+  /** Where none was asked for. */
+  readonly port?: number | undefined;
+}
+
+async function serving(
+  invocation: Invocation,
+  server: Parameters<typeof listen>[0],
+  operator: Operator,
+  port = DEFAULT_PORT,
+): Promise<void> {
+  const { io, options, output } = invocation;
+  const listening = await listen(server, options.text('host') ?? '127.0.0.1', portOf(invocation, port));
   const stop = stopSignals(io, (name) => say(invocation, 'stopping', `${name}: stopping; once more ends at once`));
   const url = urlOf(invocation, listening);
   output.record({ event: 'serving', url }, () => output.line(`Serving ${url}`));
@@ -93,13 +134,17 @@ function say({ output }: Invocation, event: string, text: string): void {
   output.record({ event }, () => output.line(text));
 }
 
-function portOf({ options }: Invocation): number {
-  const port = options.count('port', 0) ?? DEFAULT_PORT;
+function portOf({ options }: Invocation, usual: number): number {
+  const port = options.count('port', 0) ?? usual;
   if (port > 65_535) throw usageError(`--port is ${port}; write a number from 0 to 65535`);
   return port;
 }
 
-function serverOf({ options, io, version }: Invocation, operator: Operator, tokens: readonly Token[]): OperatorServer {
+function serverOf(
+  { options, io, version }: Invocation,
+  { operator, endedSessions }: Served,
+  tokens: readonly Token[],
+): OperatorServer {
   const redact = options.list('redact');
   const agents = mcpServer({
     operator,
@@ -110,6 +155,7 @@ function serverOf({ options, io, version }: Invocation, operator: Operator, toke
   return operatorServer({
     operator,
     tokens,
+    endedSessions,
     basePath: options.text('base-path'),
     isReadOnly: options.flag('read-only'),
     localActor: io.user,
@@ -121,7 +167,7 @@ function serverOf({ options, io, version }: Invocation, operator: Operator, toke
 }
 
 /** What the operator of the server should know goes beside the answers. */
-function stderrLogger({ err }: Io): Logger {
+export function stderrLogger({ err }: Io): Logger {
   const write = (fields: LogFields, message: string): void => {
     const { err: error, ...rest } = fields as LogFields & { readonly err?: unknown };
     const cause = error instanceof Error ? ` ${hideSecrets(error.message)}` : '';

@@ -6,6 +6,7 @@ import { readCursor, selectionFields } from './selection.ts';
 import { bytesOf } from './shown-request.ts';
 
 const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+const UUID_LENGTH = 36;
 const DLQ_ID = new RegExp(`^${UUID}-\\d{1,9}$`, 'i');
 const CURSOR = new RegExp(`^(\\d{4,}-[-\\dT:.]+Z)~(${UUID})$`, 'i');
 
@@ -21,7 +22,9 @@ export function deadDeliveries(sql: SqlRunner, schema: string): DeadDeliveries {
     const [, before, below] = readCursor(of, cursor, CURSOR) ?? [];
     const { dlqIds, responseStatus } = selection;
     const dead = dlqIds?.filter((id) => DLQ_ID.test(id)).map((id) => id.toLowerCase());
-    return JSON.stringify({ ...selectionFields(selection), dead, status: responseStatus, limit, before, below });
+    const messageIds = dead === undefined ? selection.messageIds : dead.map((id) => id.slice(0, UUID_LENGTH));
+    const fields = selectionFields({ ...selection, messageIds });
+    return JSON.stringify({ ...fields, dead, status: responseStatus, limit, before, below });
   };
   const list: DeadDeliveries['list'] = async (selection, { limit, cursor }) => {
     const rows = await sql.query(deadList, [filterOf('dead.list()', selection, limit, cursor)]);
@@ -57,15 +60,22 @@ export function deadReplayFunction(schema: string): string {
     begin
       select * into p from ${schema}.http_dead_pick(filter);
       next := p.next;
-      for i in 1 .. cardinality(p.ids) loop
-        if p_rules is null then
-          continue when ${schema}.operator_replay(p.ids[i:i], p.handlers[i:i], null, p_actor, null) = 0;
-        else
-          continue when ${schema}.operator_edit(p.ids[i], (select d.payload || p_rules::jsonb from ${schema}.delivery d
-            where d.id = p.ids[i] and d.handler = p.handlers[i]), null, null, p_actor, 'rules of the retry') ->> 'kind' <> 'edited';
-        end if;
-        done := done || p.ids[i];
-      end loop;
+      if p_rules is null then
+        -- Locked before it is told which: what another replays meanwhile is the other's.
+        with locked as (
+          select d.id, k.place from ${schema}.delivery d join unnest(p.ids, p.handlers) with ordinality as k (id, handler, place)
+            on d.id = k.id and d.handler = k.handler
+          where d.state = 2 order by d.id, d.handler for update of d)
+        select coalesce(array_agg(l.id order by l.place), '{}') into done from locked l;
+        perform ${schema}.operator_replay(p.ids, p.handlers, null, p_actor, null);
+      else
+        for i in 1 .. cardinality(p.ids) loop
+          if ${schema}.operator_edit(p.ids[i], (select d.payload || p_rules::jsonb from ${schema}.delivery d
+              where d.id = p.ids[i] and d.handler = p.handlers[i]), null, null, p_actor, 'rules of the retry') ->> 'kind' = 'edited' then
+            done := done || p.ids[i];
+          end if;
+        end loop;
+      end if;
       ids := to_json(done);
     end $body$`;
 }

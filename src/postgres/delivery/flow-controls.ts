@@ -1,7 +1,7 @@
 import type { FlowControlRecord, FlowControls } from '../../delivery/line-settings.ts';
 import { type Fields, readJson, readRecord } from '../operator/read-record.ts';
 import type { SqlParam, SqlRunner } from '../sql-runner.ts';
-import { lineWaiting, linesWaiting } from './line-waiting.ts';
+import { linesRunning, linesWaiting, lineWaiting } from './line-waiting.ts';
 import { DEFAULT_PERIOD_MS } from './publish.ts';
 
 /** How many keys a list gives. */
@@ -14,15 +14,13 @@ const RECORD = `'key', f.key, 'parallelism', f.parallelism, 'rate', f.rate, 'per
 
 /** Limits under keys, and what is going on there. `onChanged` is told the line. */
 export function flowControls(sql: SqlRunner, schema: string, onChanged: (line: string) => Promise<void>): FlowControls {
-  const active = `(select count(*) from ${schema}.live_run r join ${schema}.delivery d on d.id = r.id and d.handler = r.handler
-    where d.key = 'flow:' || f.key)`;
-  const flowGet = `select json_build_object(${RECORD}, 'open', ${lineWaiting(schema, `'flow:' || f.key`)}, 'active', ${active})::text as row
+  const active = `(select r.n from (${linesRunning(schema, 'flow:')}) r where r.line = 'flow:' || f.key)`;
+  const flowGet = `select json_build_object(${RECORD}, 'open', ${lineWaiting(schema, `'flow:' || f.key`)}, 'active', coalesce(${active}, 0))::text as row
     from ${schema}.http_flow f where f.key = $1::text`;
   const flowList = `with waiting as materialized (${linesWaiting(schema, 'flow:')}),
-    running as materialized (select d.key, count(*) as n from ${schema}.live_run r
-      join ${schema}.delivery d on d.id = r.id and d.handler = r.handler where starts_with(d.key, 'flow:') group by d.key)
+    running as materialized (${linesRunning(schema, 'flow:')})
     select json_build_object(${RECORD}, 'open', coalesce(w.n, 0), 'active', coalesce(r.n, 0))::text as row
-    from ${schema}.http_flow f left join waiting w on w.line = 'flow:' || f.key left join running r on r.key = 'flow:' || f.key
+    from ${schema}.http_flow f left join waiting w on w.line = 'flow:' || f.key left join running r on r.line = 'flow:' || f.key
     where $1::text is null or position($1::text in f.key) > 0 order by f.key limit ${MOST_LISTED}`;
   const change = async (
     key: string,

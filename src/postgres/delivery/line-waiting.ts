@@ -15,6 +15,11 @@ export function linesWaiting(schema: string, kind: string): string {
   return `select w.line, w.n from ${schema}.http_lines_waiting('${kind}') w`;
 }
 
+/** How many of each line of a kind run now, as rows of `line` and `n`. */
+export function linesRunning(schema: string, kind: string): string {
+  return `select r.line, r.n from ${schema}.http_lines_running('${kind}') r`;
+}
+
 /** Nothing is counted further than this. */
 const MOST_COUNTED = 1_000_000;
 
@@ -36,6 +41,13 @@ export function lineFunctions(schema: string): readonly string[] {
       select d.key, count(*) from ${schema}.meta m, (${lanes}) l, generate_series(0, m.units - 1) bucket, generate_series(0, 1) s (state),
         lateral (select d.key from ${schema}.delivery d where d.unit = l.id * m.units + bucket and d.state = s.state
           and d.type = '${DELIVERY_TYPE}' limit ${MOST_COUNTED}) d
+      where starts_with(d.key, p_kind) group by d.key
+    $body$`,
+    // Few run, and each is looked up: "offset 0" keeps it so.
+    `create function ${schema}.http_lines_running(p_kind text) returns table (line text, n bigint) language sql stable ${settings} as $body$
+      select d.key, count(*) from ${schema}.running r join ${schema}.worker w on w.id = r.worker and w.expires_at > clock_timestamp(),
+        lateral (select d.key from ${schema}.delivery d where d.id = r.id and d.unit = r.unit and d.state < 2
+          and d.type = '${DELIVERY_TYPE}' offset 0) d
       where starts_with(d.key, p_kind) group by d.key
     $body$`,
   ];

@@ -28,7 +28,8 @@ interface EventRow {
   readonly responseStatus: number | undefined;
   readonly responseHeaders: DeliveryEvent['responseHeaders'];
   readonly responseBase64: string | undefined;
-  readonly request: DeliveryRequest;
+  /** Nothing: all that told what it was about has been forgotten. */
+  readonly request: DeliveryRequest | undefined;
 }
 
 /**
@@ -70,14 +71,16 @@ interface Line {
 
 function linesOf(fields: Fields, states: readonly DeliveryState[] | undefined): readonly Line[] {
   const row = readRecord<EventRow>(fields, ['at', 'startedAt', 'nextAt']);
+  const { place, request } = row;
+  if (request === undefined) return [];
+  const shown = shownRequest(request);
   return (TOLD[row.state] ?? []).flatMap((state, nth) =>
-    states === undefined || states.includes(state) ? [{ place: row.place, nth, event: eventOf(row, state) }] : [],
+    states === undefined || states.includes(state) ? [{ place, nth, event: eventOf(row, state, shown) }] : [],
   );
 }
 
-function eventOf(row: EventRow, state: DeliveryState): DeliveryEvent {
+function eventOf(row: EventRow, state: DeliveryState, request: DeliveryRequest): DeliveryEvent {
   const { messageId, at, startedAt, attempt, nextAt, error, responseStatus, responseHeaders, responseBase64 } = row;
-  const request = shownRequest(row.request);
   if (state === 'CREATED') return { at, messageId, state, request, nextAt };
   if (state === 'CANCELED') return { at, messageId, state, request };
   if (state === 'ACTIVE') return { at: startedAt ?? at, messageId, state, request, attempt };

@@ -23,7 +23,7 @@ export function deliveryReads(schema: string): readonly string[] {
   return [
     messageRows(schema),
     messageList(schema),
-    cancelThese(schema),
+    cancelPick(schema),
     cancelStep(schema),
     deadPick(schema),
     deadRows(schema),
@@ -34,6 +34,19 @@ export function deliveryReads(schema: string): readonly string[] {
 /** A delivery `d` in the line of our handler, or of none yet. */
 function isOurs(schema: string): string {
   return `d.type = '${DELIVERY_TYPE}' and d.handler in (0, coalesce(${handlerOf(schema)}, 0))`;
+}
+
+/**
+ * Opens a cursor over a table, or over the rows of the selected ids alone: those are few, and are sorted. "offset 0" keeps it so; one query
+ * for both would be planned to walk over all of it in its order.
+ */
+function byIds(cursor: string, table: string, id: string, query: (from: string) => string): string {
+  const [, alias = ''] = table.split(' ');
+  return `if t_ids is null then
+        open ${cursor} for ${query(table)};
+      else
+        open ${cursor} for ${query(`(select * from ${table} where ${id} = any (t_ids) offset 0) ${alias}`)};
+      end if;`;
 }
 
 const flowOf = (schema: string): string =>
@@ -63,10 +76,17 @@ function messageRows(schema: string): string {
 
 /** A page: JSON texts, and at last where to go on. Two cursors, each in the order of its index: as one union all rows would be sorted. */
 function messageList(schema: string): string {
-  const range = `d.id < t_below and d.id >= t_first and (t_ids is null or d.id = any (t_ids))`;
+  const range = `d.id < t_below and d.id >= t_first`;
   const fits = `${isOurs(schema)} and ${timeFits('d.created_at')} and ${requestFits('d.payload')} as fits`;
-  const walk = (table: string, isIn: string): string =>
-    `select d.id, (${isIn}) and ${fits} from ${schema}.${table} d where ${range} order by d.id desc limit ${WALK_LIMIT}`;
+  const walk = (rows: string, table: string, isIn: string): string =>
+    byIds(
+      rows,
+      `${schema}.${table} d`,
+      'd.id',
+      (from) => `select d.id, (${isIn}) and ${fits} from ${from} where ${range} order by d.id desc limit ${WALK_LIMIT}`,
+    );
+  const isOpenIn = `t_state is null or t_state = 'failed' and d.state = 2 or t_state = 'waiting' and d.state < 2`;
+  const isDoneIn = `t_state is null or d.outcome = array_position(array['delivered', 'failed', 'cancelled'], t_state) - 1`;
   return `create function ${schema}.http_message_list(filter text) returns setof text language plpgsql stable ${PAGE_SETTINGS} as $body$
     #variable_conflict use_column
     declare
@@ -84,8 +104,8 @@ function messageList(schema: string): string {
       open_rows refcursor;
       done_rows refcursor;
     begin
-      open open_rows for ${walk('delivery', `(t_state is null or t_state = 'failed' and d.state = 2 or t_state = 'waiting' and d.state < 2)`)};
-      open done_rows for ${walk('delivered', `(t_state is null or d.outcome = array_position(array['delivered', 'failed', 'cancelled'], t_state) - 1)`)};
+      ${walk('open_rows', 'delivery', isOpenIn)}
+      ${walk('done_rows', 'delivered', isDoneIn)}
       fetch open_rows into o;
       fetch done_rows into e;
       while seen < ${WALK_LIMIT} and (o.id is not null or e.id is not null) loop
@@ -111,19 +131,30 @@ function messageList(schema: string): string {
     end $body$`;
 }
 
-/** Cancels what fits of so many open messages below an id, the newest first; answers how many, and below which id to go on. */
-function cancelStep(schema: string): string {
-  return `create function ${schema}.http_cancel(filter text, p_actor text, p_reason text, out n int, out next text) language plpgsql ${PAGE_SETTINGS} as $body$
+/** What fits of so many open messages below an id, the newest first, and below which id to go on. */
+function cancelPick(schema: string): string {
+  return `create function ${schema}.http_cancel_pick(filter text, out ids uuid[], out handlers smallint[], out next text) language plpgsql stable ${PAGE_SETTINGS} as $body$
     declare
       ${SELECTION_VARIABLES}
       t_below constant uuid := (f ->> 'below')::uuid;
-      ids uuid[] := '{}';
-      handlers smallint[] := '{}';
       seen int := 0;
       r record;
+      rows refcursor;
     begin
-      for r in select d.id, d.handler, d.state < 2 and ${isOurs(schema)} and ${timeFits('d.created_at')} and ${requestFits('d.payload')} as fits
-          from ${schema}.delivery d where d.id < t_below and (t_ids is null or d.id = any (t_ids)) order by d.id desc, d.handler desc limit ${WALK_LIMIT} loop
+      ids := '{}';
+      handlers := '{}';
+      ${byIds(
+        'rows',
+        `${schema}.delivery d`,
+        'd.id',
+        (
+          from,
+        ) => `select d.id, d.handler, d.state < 2 and ${isOurs(schema)} and ${timeFits('d.created_at')} and ${requestFits('d.payload')} as fits
+          from ${from} where d.id < t_below order by d.id desc, d.handler desc limit ${WALK_LIMIT}`,
+      )}
+      loop
+        fetch rows into r;
+        exit when not found;
         seen := seen + 1;
         if r.fits then
           ids := ids || r.id;
@@ -131,36 +162,51 @@ function cancelStep(schema: string): string {
         end if;
         if cardinality(ids) >= ${CANCEL_STEP} or seen >= ${WALK_LIMIT} then
           next := r.id;
-          exit;
+          return;
         end if;
       end loop;
-      n := ${schema}.http_cancel_these(ids, handlers, p_actor, p_reason);
     end $body$`;
 }
 
 /**
- * Cancels these, as far as they are still open, with a line in the log. A function of its own: what it calls is planned as everywhere else.
+ * Cancels what is picked, as far as it is still open, with a line in the log; answers how many, and below which id to go on. Apart from the
+ * picking, which is planned in a way of its own.
  */
-function cancelThese(schema: string): string {
-  return `create function ${schema}.http_cancel_these(p_ids uuid[], p_handlers smallint[], p_actor text, p_reason text) returns int language plpgsql as $body$
+function cancelStep(schema: string): string {
+  return `create function ${schema}.http_cancel(filter text, p_actor text, p_reason text, out n int, out next text) language plpgsql as $body$
     declare
+      p record;
       open_ids uuid[];
       open_handlers smallint[];
     begin
+      select * into p from ${schema}.http_cancel_pick(filter);
+      next := p.next;
+      n := 0;
+      if p.ids = '{}' then return; end if;
       with locked as (
-        select d.id, d.handler, d.cycle from ${schema}.delivery d join unnest(p_ids, p_handlers) as p (id, handler) on d.id = p.id and d.handler = p.handler
+        select d.id, d.handler, d.cycle from ${schema}.delivery d join unnest(p.ids, p.handlers) as k (id, handler) on d.id = k.id and d.handler = k.handler
         where d.state < 2 order by d.id, d.handler for update of d),
       logged as (
         insert into ${schema}.http_event (message_id, cycle, attempt, state) select l.id, l.cycle, -1, 4 from locked l on conflict do nothing)
       select array_agg(l.id), array_agg(l.handler) into open_ids, open_handlers from locked l;
-      if open_ids is null then return 0; end if;
-      return ${schema}.operator_discard(open_ids, open_handlers, true, 2::smallint, p_actor, p_reason);
+      if open_ids is not null then
+        n := ${schema}.operator_discard(open_ids, open_handlers, true, 2::smallint, p_actor, p_reason);
+      end if;
     end $body$`;
 }
 
 /** The dead deliveries of a page, and where to go on: the latest first. */
 function deadPick(schema: string): string {
   const place = `${exactly('r.failed_at')} || '~' || r.id`;
+  const status = `(select e.status from ${schema}.http_event e where e.message_id = d.id and e.cycle = d.cycle and e.attempt > 0
+              order by e.attempt desc limit 1)`;
+  const picked = (
+    from: string,
+  ): string => `select d.id, d.handler, d.failed_at, ${isOurs(schema)} and ${requestFits('d.payload')}
+            and (t_dead is null or d.id || '-' || d.cycle = any (t_dead)) and (t_status is null or t_status = ${status}) as fits
+          from ${from} where d.state = 2 and (t_before is null or d.failed_at <= t_before) and (t_from is null or d.failed_at >= t_from)
+            and (t_below is null or (d.failed_at, d.id) < ((f ->> 'before')::timestamptz, t_below))
+          order by d.failed_at desc, d.id desc limit ${WALK_LIMIT}`;
   return `create function ${schema}.http_dead_pick(filter text, out ids uuid[], out handlers smallint[], out next text) language plpgsql stable ${PAGE_SETTINGS} as $body$
     declare
       ${SELECTION_VARIABLES}
@@ -172,17 +218,14 @@ function deadPick(schema: string): string {
       seen int := 0;
       last_place text;
       r record;
+      rows refcursor;
     begin
       ids := '{}';
       handlers := '{}';
-      for r in select d.id, d.handler, d.failed_at, ${isOurs(schema)} and ${requestFits('d.payload')}
-            and (t_dead is null or d.id || '-' || d.cycle = any (t_dead))
-            and (t_status is null or t_status = (select e.status from ${schema}.http_event e where e.message_id = d.id and e.cycle = d.cycle
-              and e.attempt > 0 order by e.attempt desc limit 1)) as fits
-          from ${schema}.delivery d where d.state = 2 and (t_before is null or d.failed_at <= t_before) and (t_from is null or d.failed_at >= t_from)
-            and (t_below is null or (d.failed_at, d.id) < ((f ->> 'before')::timestamptz, t_below))
-            and (t_ids is null or d.id = any (t_ids)) and (t_dead is null or d.id = any (array(select left(x, 36)::uuid from unnest(t_dead) x)))
-          order by d.failed_at desc, d.id desc limit ${WALK_LIMIT} loop
+      ${byIds('rows', `${schema}.delivery d`, 'd.id', picked)}
+      loop
+        fetch rows into r;
+        exit when not found;
         seen := seen + 1;
         if r.fits then
           if cardinality(ids) = t_limit then
@@ -211,15 +254,25 @@ function deadRows(schema: string): string {
     $body$`;
 }
 
-/** Lines of the log from a place on, that included, as JSON texts; at last where to go on, if the walk was long enough. */
+/**
+ * Lines of the log from a place on, that included, as JSON texts; at last where to go on, if the walk was long enough. What a line is about
+ * is looked up in the query that is walked over: an expression of the loop would be planned anew for each row.
+ */
 function logList(schema: string): string {
-  const created = `(select c.request from ${schema}.http_event c where c.message_id = r.message_id and c.cycle = 0 and c.attempt = 0)`;
+  const created = `(select c.request from ${schema}.http_event c where c.message_id = e.message_id and c.cycle = 0 and c.attempt = 0)`;
   const kept = ['delivery', 'delivered'].map(
-    (table) => `(select d.payload from ${schema}.${table} d where d.id = r.message_id limit 1)`,
+    (table) => `(select d.payload from ${schema}.${table} d where d.id = e.message_id limit 1)`,
   );
-  const place = `${exactly('r.at')} || '~' || r.message_id || '~' || r.cycle || '~' || r.attempt`;
-  return `create function ${schema}.http_log_list(filter text) returns setof text language plpgsql stable
-      ${PAGE_SETTINGS.replace('set enable_sort = off ', '')} as $body$
+  const isAny = `t_parts is null and t_host is null and t_path is null and t_labels is null`;
+  const request = `coalesce(e.request, ${[created, ...kept].join(', ')})`;
+  const walked = (
+    from: string,
+  ): string => `select e.message_id, e.cycle, e.attempt, e.at, (t_states is null or e.state = any (t_states)) and (${isAny} or (
+            select ${requestFits('s.request')} from (select ${request} as request offset 0) s)) as fits
+          from ${from} where (t_last is null or e.at <= t_last) and (t_from is null or e.at >= t_from)
+            and (t_at is null or (e.at, e.message_id, e.cycle, e.attempt) <= (t_at, t_message, t_cycle, t_attempt))
+          order by e.at desc, e.message_id desc, e.cycle desc, e.attempt desc limit ${WALK_LIMIT}`;
+  return `create function ${schema}.http_log_list(filter text) returns setof text language plpgsql stable ${PAGE_SETTINGS} as $body$
     #variable_conflict use_column
     declare
       ${SELECTION_VARIABLES}
@@ -230,27 +283,41 @@ function logList(schema: string): string {
       t_message constant uuid := (f ->> 'message')::uuid;
       t_cycle constant int := (f ->> 'cycle')::int;
       t_attempt constant int := (f ->> 'attempt')::int;
+      ids uuid[] := '{}';
+      cycles int[] := '{}';
+      attempts int[] := '{}';
       seen int := 0;
-      given int := 0;
       r record;
-      q jsonb;
+      last record;
+      rows refcursor;
     begin
-      for r in select e.* from ${schema}.http_event e
-          where (t_ids is null or e.message_id = any (t_ids)) and (t_last is null or e.at <= t_last) and (t_from is null or e.at >= t_from)
-            and (t_at is null or (e.at, e.message_id, e.cycle, e.attempt) <= (t_at, t_message, t_cycle, t_attempt))
-          order by e.at desc, e.message_id desc, e.cycle desc, e.attempt desc limit ${WALK_LIMIT} loop
+      ${byIds('rows', `${schema}.http_event e`, 'e.message_id', walked)}
+      loop
+        fetch rows into r;
+        exit when not found;
+        last := r;
         seen := seen + 1;
-        if (t_states is null or r.state = any (t_states)) and (t_parts is null and t_host is null and t_path is null and t_labels is null or (
-            select ${requestFits('s.request')} from (select coalesce(r.request, ${[created, ...kept].join(', ')}) as request) s)) then
-          given := given + 1;
-          q := coalesce(${[...kept, created].join(', ')});
-          if octet_length(coalesce(q ->> 'body', q ->> 'bodyBase64')) > ${LOGGED_BODY} then q := q - 'body' - 'bodyBase64'; end if;
-          return next json_build_object('place', ${place}, 'messageId', r.message_id, 'attempt', r.attempt, 'state', r.state, 'at', r.at,
-            'startedAt', r.started_at, 'nextAt', r.next_at, 'error', r.error, 'responseStatus', r.status, 'responseHeaders', r.headers,
-            'responseBase64', encode(r.body, 'base64'), 'request', q)::text;
-          exit when given > t_limit;
+        if r.fits then
+          ids := ids || r.message_id;
+          cycles := cycles || r.cycle;
+          attempts := attempts || r.attempt;
+          exit when cardinality(ids) > t_limit;
         end if;
       end loop;
-      return next json_build_object('end', case when seen >= ${WALK_LIMIT} and given <= t_limit then ${place} end)::text;
+      return query select json_build_object('place', ${placeOf('e')}, 'messageId', e.message_id, 'attempt', e.attempt, 'state', e.state,
+          'at', e.at, 'startedAt', e.started_at, 'nextAt', e.next_at, 'error', e.error, 'responseStatus', e.status,
+          'responseHeaders', e.headers, 'responseBase64', encode(e.body, 'base64'),
+          'request', case when octet_length(coalesce(q.request ->> 'body', q.request ->> 'bodyBase64')) > ${LOGGED_BODY}
+            then q.request - 'body' - 'bodyBase64' else q.request end)::text
+        from unnest(ids, cycles, attempts) with ordinality k (id, cycle, attempt, place)
+          join ${schema}.http_event e on e.message_id = k.id and e.cycle = k.cycle and e.attempt = k.attempt
+          cross join lateral (select coalesce(${[...kept, created].join(', ')}) as request offset 0) q
+        order by k.place;
+      return next json_build_object('end', case when seen >= ${WALK_LIMIT} and cardinality(ids) <= t_limit then ${placeOf('last')} end)::text;
     end $body$`;
+}
+
+/** Where a line of the log is, as its cursor has it. */
+function placeOf(row: string): string {
+  return `${exactly(`${row}.at`)} || '~' || ${row}.message_id || '~' || ${row}.cycle || '~' || ${row}.attempt`;
 }

@@ -1,8 +1,11 @@
 import { BULK_OUTCOMES, type BulkOutcome } from '../../operator/bulk.ts';
 import { KEPT_PLAN } from '../schema/functions.ts';
 
-/** How many are started in one transaction: few enough that workers begin with the first while the rest is written. */
-const START_AT_ONCE = 500;
+/**
+ * How many are started in one transaction: few enough that workers begin with the first while the rest is written. As many are in a
+ * parcel, and have rows before they are begun with.
+ */
+export const START_AT_ONCE = 500;
 /** How many that run are looked at in one step. */
 const FOLLOW_AT_ONCE = 2_000;
 /** How long until those that run are looked at again. */
@@ -37,6 +40,7 @@ const IS_IN_REACH = `i.place <= b.begun + ${START_AT_ONCE}`;
 export function bulkFunctions(schema: string): readonly string[] {
   return [
     followFunction(schema),
+    unpackFunction(schema),
     beginFunction(schema),
     decideFunction(schema),
     stepFunction(schema),
@@ -96,6 +100,22 @@ function followFunction(schema: string): string {
   end $$`;
 }
 
+/** Gives rows to the items that are next, out of their parcels. Afterwards as many as one step looks at have some. */
+function unpackFunction(schema: string): string {
+  return `create function ${schema}.bulk_unpack(b ${schema}.bulk) returns ${schema}.bulk language plpgsql as $$
+  begin
+    while b.unpacked < least(b.total, b.begun + ${START_AT_ONCE}) loop
+      with parcel as (delete from ${schema}.bulk_parcel where bulk = b.id and first = b.unpacked + 1 returning *)
+      insert into ${schema}.bulk_item (bulk, place, id, handler, cycle, rerun)
+        select p.bulk, p.first + u.n - 1, u.id, u.handler, u.cycle, u.rerun
+        from parcel p, unnest(p.ids, p.handlers, p.cycles, p.reruns) with ordinality u(id, handler, cycle, rerun, n);
+      if not found then raise exception 'holdfast: the parcel at % of % is missing', b.unpacked + 1, b.id; end if;
+      b.unpacked := least(b.total, b.unpacked + ${START_AT_ONCE});
+    end loop;
+    return b;
+  end $$`;
+}
+
 /** Begins with the next items: as many as the pace allows, and canaries alone while these are waited for. */
 function beginFunction(schema: string): string {
   const is = `d.id = i.id and d.handler = i.handler and d.state = 2 and d.cycle = i.cycle and d.rerun = i.rerun`;
@@ -148,6 +168,7 @@ function beginFunction(schema: string): string {
     select coalesce(min(i.place) - 1, v_all[cardinality(v_all)], b.begun) into b.begun
       from ${schema}.bulk_item i where i.bulk = b.id and i.place = any (v_all) and i.outcome = ${SELECTED};
     if b.per_second is not null then b.next_at := b.next_at + v_count / b.per_second * interval '1 second'; end if;
+    b := ${schema}.bulk_unpack(b);
     return b;
   end $$`;
 }
@@ -214,7 +235,7 @@ function stepFunction(schema: string): string {
       b := ${schema}.bulk_decide(b, b.counts <> v_before);
       update ${schema}.bulk u set state = b.state, paused_for = b.paused_for, ended_at = b.ended_at, counts = b.counts,
         canary_to = b.canary_to, is_canary_over = b.is_canary_over, next_at = b.next_at, look_at = b.look_at, followed = b.followed,
-        begun = b.begun, ended_to = b.ended_to
+        begun = b.begun, ended_to = b.ended_to, unpacked = b.unpacked
         where u.id = b.id;
     end if;
     return jsonb_build_object('isStepped', v_is_found,

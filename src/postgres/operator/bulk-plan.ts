@@ -1,6 +1,7 @@
 import { checkBulk, checkChange } from '../../operator/check-request.ts';
 import { BULK_OUTCOMES, type BulkForecast, type BulkOperations } from '../../operator/bulk.ts';
 import type { SqlRunner } from '../sql-runner.ts';
+import { START_AT_ONCE } from './bulk-functions.ts';
 import { readBulk } from './bulk-reads.ts';
 import { deadLetterCondition } from './dead-letter-filter.ts';
 import { DEAD_LETTER_JSON, toDeadLetter } from './dead-letter-list.ts';
@@ -53,14 +54,19 @@ export function planStatement(schema: string, condition: string): string {
       order by ${order} limit $3::text::int + 1),
     size as (select count(*)::int as n, $3::text::int as most from found),
     planned as (
-      insert into ${schema}.bulk (id, verb, filter, canary, per_second, generation, actor, reason, is_cut, total, counts, canary_to)
+      insert into ${schema}.bulk (id, verb, filter, canary, per_second, generation, actor, reason, is_cut, total, counts, canary_to, unpacked)
       select ${RISING_ID}, $1::text, $2::text::jsonb, $4::text::int, $5::text::float8, $6::text::bigint, $7::text, $8::text,
-        s.n > s.most, least(s.n, s.most), array[${counts}], least(s.n, s.most, $4::text::int)
+        s.n > s.most, least(s.n, s.most), array[${counts}], least(s.n, s.most, $4::text::int),
+        least(s.n, s.most, ${START_AT_ONCE})
       from size s returning id),
-    picked as (select * from found where place <= $3::text::int),
+    picked as not materialized (select * from found where place <= $3::text::int),
     items as (
       insert into ${schema}.bulk_item (bulk, place, id, handler, cycle, rerun)
-      select b.id, p.place, p.message_id, p.handler_id, p.cycle, p.rerun from planned b, picked p),
+      select b.id, p.place, p.message_id, p.handler_id, p.cycle, p.rerun from planned b, picked p where p.place <= ${START_AT_ONCE}),
+    parcels as (
+      insert into ${schema}.bulk_parcel (bulk, first, ids, handlers, cycles, reruns)
+      select b.id, min(p.place), array_agg(p.message_id), array_agg(p.handler_id), array_agg(p.cycle), array_agg(p.rerun)
+      from planned b, picked p where p.place > ${START_AT_ONCE} group by b.id, (p.place - 1) / ${START_AT_ONCE}),
     ${forecast(schema)}
     select p.id::text, coalesce(f.rows, '[]')::text as forecast from planned p, forecast f`;
 }

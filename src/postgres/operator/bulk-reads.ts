@@ -9,7 +9,7 @@ import {
 } from '../../operator/bulk.ts';
 import { checkList } from '../../operator/check-request.ts';
 import type { SqlRunner } from '../sql-runner.ts';
-import { outcomeNumber } from './bulk-functions.ts';
+import { outcomeNumber, START_AT_ONCE } from './bulk-functions.ts';
 import { type Fields, readJson, readRecord } from './read-record.ts';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -76,19 +76,29 @@ export async function listBulkItems(
   return { items, next: rows.length > limit ? String(rows[limit - 1]?.['place']) : undefined };
 }
 
-/** What had not begun of a cancelled operation is dropped, though its row says that it is selected. */
+/** What had not begun of a cancelled operation is dropped, though its row says that it is selected. Of the parcels only those of the page are opened. */
 function itemStatement(schema: string): string {
   const isDropped = `b.cancelled_at is not null and i.outcome = ${outcomeNumber('selected')}`;
   const shown = `case when ${isDropped} then ${outcomeNumber('dropped')} else i.outcome end`;
-  return `select i.place::text, json_build_object('id', i.id || ':' || i.handler, 'messageId', i.id, 'service', h.service, 'handler', h.name,
+  const fits = `i.place > $3::text::int and ($2::text is null or ${shown} = $2::text::smallint) order by i.place limit $4::text::int`;
+  return `with b as (select * from ${schema}.bulk b where b.id = $1::text::uuid),
+    parcels as (
+      select * from ${schema}.bulk_parcel p where p.bulk = $1::text::uuid and p.first > $3::text::int - ${START_AT_ONCE}
+      order by p.first limit $4::text::int / ${START_AT_ONCE} + 2)
+    select i.place::text, json_build_object('id', i.id || ':' || i.handler, 'messageId', i.id, 'service', h.service, 'handler', h.name,
       'type', m.type, 'key', m.key, 'outcome', ${shown}, 'isCanary', b.canary > 0 and i.place <= b.canary_to,
       'startedAt', i.started_at, 'endedAt', case when ${isDropped} then b.cancelled_at else i.ended_at end, 'error', i.error)::text as row
-    from ${schema}.bulk_item i join ${schema}.bulk b on b.id = i.bulk left join ${schema}.handler h on h.id = i.handler
+    from b cross join lateral (
+      (select i.place, i.id, i.handler, i.outcome, i.started_at, i.ended_at, i.error
+        from ${schema}.bulk_item i where i.bulk = b.id and ${fits})
+      union all
+      select p.first + u.n::int - 1, u.id, u.handler, ${outcomeNumber('selected')}, null, null, null
+      from parcels p, unnest(p.ids, p.handlers) with ordinality u(id, handler, n)) i
+    left join ${schema}.handler h on h.id = i.handler
     left join lateral (
       select d.type, d.key from ${schema}.delivery d where d.id = i.id and d.handler = i.handler
       union all select d.type, d.key from ${schema}.delivered d where d.id = i.id and d.handler = i.handler limit 1) m on true
-    where i.bulk = $1::text::uuid and ($2::text is null or ${shown} = $2::text::smallint) and i.place > $3::text::int
-    order by i.place limit $4::text::int`;
+    where ${fits}`;
 }
 
 function toItem(fields: Fields): BulkItem {

@@ -19,13 +19,14 @@ export function buryStatement(schema: string): string {
   return `with ${fence(schema)},
     x as (
       select *, clock_timestamp() as at from json_to_recordset($3::text::json) as x (unit int, epoch bigint, seq bigint, state smallint, version int,
-        cycle int, attempts int, error jsonb, holds boolean, duration_ms float8, cause text, frames jsonb)),
+        cycle int, attempts int, error jsonb, holds boolean, duration_ms float8, cause text, frames jsonb,
+        behind bigint, is_behind_written boolean)),
     d as (
       update ${schema}.delivery d set state = 2, due_at = null, failed_at = x.at,
         first_failed_at = coalesce(d.first_failed_at, x.at), holds = d.key is not null and x.holds,
         ran_at = coalesce(x.at - x.duration_ms * interval '1 millisecond', d.ran_at),
         attempts = x.attempts, error = x.error || jsonb_build_object('group', ${group}), starts = 0
-      from x join f on f.unit = x.unit and f.epoch = x.epoch where ${IS_TARGET} and d.cycle = x.cycle
+      from x join f on f.unit = x.unit and f.epoch = x.epoch where ${IS_TARGET} and d.cycle = x.cycle and ${hasReason(schema)}
       returning d.seq, d.handler, d.type, d.error, d.error ->> 'group' as "group", x.frames),
     named as (
       insert into ${schema}.error_group (id, service, handler, type, error, frames)
@@ -39,6 +40,17 @@ export function buryStatement(schema: string): string {
       from d group by d."group" order by d."group"
       on conflict ("group", hour, shard) do update set n = t.n + excluded.n, last_at = greatest(t.last_at, excluded.last_at))
     ${FENCED_ANSWER}`;
+}
+
+/**
+ * What is set aside must stand behind a dead letter that holds the key, still: an operator may have released, skipped or replayed it since
+ * the worker decided, and would not do it again for this one. Locked, so that one who does it at this moment is waited for, or waits and
+ * takes this one along. A dead letter that is being written beside this is as it was before.
+ */
+function hasReason(schema: string): string {
+  const it = `select from ${schema}.delivery h where h.unit = any (array[x.unit]) and h.seq = x.behind`;
+  return `(x.behind is null or exists (${it} and h.state = 2 and h.holds for share)
+        or not x.is_behind_written and exists (${it} and h.state in (0, 1)))`;
 }
 
 /** What the statement is told of an error beside the error itself. */

@@ -15,7 +15,8 @@ export async function forgetOperations(link: Link, schema: string, historyMs: nu
   await link.query(
     `with old as materialized (${old}),
       items as (select i.ctid as at from ${schema}.bulk_item i where i.bulk in (select id from old) limit ${BATCH}),
-      gone as (delete from ${schema}.bulk_item where ctid in (select at from items) returning 1)
+      gone as (delete from ${schema}.bulk_item where ctid in (select at from items) returning 1),
+      parcels as (delete from ${schema}.bulk_parcel where bulk in (select id from old))
     delete from ${schema}.bulk where id in (select id from old) and (select count(*) from gone) < ${BATCH}`,
     [historyMs],
   );

@@ -8,12 +8,13 @@ import { numberList } from './number-list.ts';
 
 type Done = Extract<Settlement, { readonly kind: 'done' }>;
 type Dead = Extract<Settlement, { readonly kind: 'dead' }>;
-type Waits = Exclude<Settlement, Done | Dead>;
+type Ready = Extract<Settlement, { readonly kind: 'ready' }>;
+type Waits = Exclude<Settlement, Done | Dead | Ready>;
 
 /** The statements of settling, for one schema. */
 export function settleStatements(
   schema: string,
-): Readonly<Record<'finish' | 'fail' | 'bury' | 'mark' | 'unmark', string>> {
+): Readonly<Record<'finish' | 'fail' | 'bury' | 'lineUp' | 'mark' | 'unmark', string>> {
   return {
     finish: finishCall(schema),
     // A postponed delivery keeps its attempts and its retry state: nothing was tried.
@@ -31,6 +32,15 @@ export function settleStatements(
         from x join f on f.unit = x.unit and f.epoch = x.epoch where ${IS_TARGET} and d.cycle = x.cycle returning d.seq)
       ${FENCED_ANSWER}`,
     bury: buryStatement(schema),
+    // With this transaction as the one that made it ready: so its reader hears of it, wherever that stands.
+    lineUp: `with ${fence(schema)},
+      x as (
+        select * from json_to_recordset($3::text::json)
+          as x (unit int, epoch bigint, seq bigint, state smallint, version int, cycle int)),
+      d as (
+        update ${schema}.delivery d set state = 0, due_at = null, holds = false, tx = pg_current_xact_id()
+        from x join f on f.unit = x.unit and f.epoch = x.epoch where ${IS_TARGET} and d.cycle = x.cycle returning d.seq)
+      ${FENCED_ANSWER}`,
     mark: `with ${fence(schema)},
       x as (
         select * from json_to_recordset($3::text::json)
@@ -45,7 +55,7 @@ export function settleStatements(
   };
 }
 
-/** The writing half of a session. Batches spread over the links; one batch is one to three statements on one of them. */
+/** The writing half of a session. Batches spread over the links; one batch is one to four statements on one of them. */
 export function settleActs(
   links: readonly [Link, ...Link[]],
   schema: string,
@@ -98,14 +108,17 @@ class Settling {
     const done: Done[] = [];
     const waits: Waits[] = [];
     const dead: Dead[] = [];
+    const ready: Ready[] = [];
     for (const settlement of settlements) {
       if (settlement.kind === 'done') done.push(settlement);
       else if (settlement.kind === 'dead') dead.push(settlement);
+      else if (settlement.kind === 'ready') ready.push(settlement);
       else waits.push(settlement);
     }
     await this.#write(done, (batch) => this.#link.query(this.#statements.finish, finishParams(this.#workerId, batch)));
     await this.#write(waits, (batch) => this.#send(this.#statements.fail, batch, waitingRow));
     await this.#write(dead, (batch) => this.#send(this.#statements.bury, batch, deadRow));
+    await this.#write(ready, (batch) => this.#send(this.#statements.lineUp, batch, targetRow));
     const answer = { settled: this.#settled, lostUnits: this.#lost };
     return this.#failed.size === 0 ? answer : { ...answer, failed: this.#failed };
   }
@@ -167,6 +180,7 @@ function waitingRow(settlement: Waits): object {
 }
 
 function deadRow(settlement: Dead): object {
-  const { attempts, error, holds, durationMs: duration_ms } = settlement;
-  return { ...targetRow(settlement), attempts, error, holds, duration_ms, ...causeOf(error) };
+  const { attempts, error, holds, durationMs: duration_ms, behind } = settlement;
+  const parked = behind && { behind: behind.seq, is_behind_written: behind.isWritten };
+  return { ...targetRow(settlement), attempts, error, holds, duration_ms, ...causeOf(error), ...parked };
 }

@@ -8,6 +8,9 @@ export function operateSurface(schema: string): readonly string[] {
     ...groupTables(schema),
     groupListFunction(schema),
     ...bulkTables(schema),
+    // Logouts: digests of sessions, until these would have ended.
+    `create table ${schema}.ended_session (mark text primary key, until timestamptz not null)`,
+    `create index ended_session_until on ${schema}.ended_session (until)`,
     ...bulkFunctions(schema),
     ...keyFunctions(schema),
   ];
@@ -62,6 +65,8 @@ function groupTables(schema: string): readonly string[] {
  *   look_at   when the next step is due; absent: nothing is to be done
  *   begun     the place up to which none is left that has not begun · ended_to: up to which all have ended
  *   followed  the place up to which started items were looked at in this round
+ *   unpacked  the place up to which items have rows of their own; the others are in parcels, of which each begins at "first"
+ * What is selected is written in parcels, a tenth of what rows cost; their items get rows shortly before they begin.
  * Items are read by place, from these on: an index over outcomes would be written with each step, and read past all that is done.
  * Of an item: cycle and rerun are those it was selected in; once it is started, those of the run that is followed.
  */
@@ -91,7 +96,8 @@ function bulkTables(schema: string): readonly string[] {
       look_at timestamptz,
       begun int not null default 0,
       ended_to int not null default 0,
-      followed int not null default 0)`,
+      followed int not null default 0,
+      unpacked int not null default 0)`,
     `create index bulk_due on ${schema}.bulk (look_at) where look_at is not null`,
     `create index bulk_newest on ${schema}.bulk (created_at desc, id desc)`,
     `create table ${schema}.bulk_item (
@@ -106,5 +112,15 @@ function bulkTables(schema: string): readonly string[] {
       ended_at timestamptz,
       error jsonb,
       primary key (bulk, place)) with (fillfactor = 70)`,
+    `create table ${schema}.bulk_parcel (
+      bulk uuid not null,
+      first int not null,
+      ids uuid[] not null,
+      handlers smallint[] not null,
+      cycles int[] not null,
+      reruns int[] not null,
+      primary key (bulk, first))`,
+    // Chance cannot be compressed: trying to would take longer than to write it.
+    `alter table ${schema}.bulk_parcel alter ids set storage external`,
   ];
 }

@@ -157,6 +157,24 @@ function waitCases(): readonly ContractCase[] {
         'both are due, one with its attempt',
       );
     }),
+    promise('a due delivery that is made ready is read once as such, wherever its reader stands', async (kit) => {
+      const worker = await kit.own();
+      await kit.send('k');
+      await kit.send('k');
+      const { ready } = await worker.read();
+      const [first, second] = ready as [Delivery, Delivery];
+      await worker.settle(worker.retry(first, 0, false), worker.done(second));
+      const [due] = (await worker.read()).due as [Delivery];
+      const { settled } = await worker.settle({ ...worker.target(due), kind: 'ready' });
+      mustEqual([...settled], [first.seq], 'it is written');
+      const after = await worker.read();
+      mustEqual(
+        [after.due.length, after.ready.map(({ seq, state, attempts }) => [seq, state, attempts])],
+        [0, [[first.seq, 'ready', 1]]],
+        'it is ready, with its attempt',
+      );
+      mustEqual((await worker.read()).ready, [], 'and not read again');
+    }),
     promise('a postponed delivery holds its key and has no attempt more', async (kit) => {
       const worker = await kit.own();
       await kit.send('k');

@@ -20,7 +20,7 @@ export interface EffectClient {
 
 let pglite: Promise<PGlite> | undefined;
 
-/** One for all tests of a file, to be asked for before the first: making it takes longer than a test should. */
+/** One for all tests of a worker, which ends with it; to be asked for before the first: making it takes longer than a test should. */
 export function sharedPglite(): Promise<PGlite> {
   return (pglite ??= PGlite.create());
 }

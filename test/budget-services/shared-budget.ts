@@ -31,22 +31,24 @@ export interface Budget {
 }
 
 const MAIN = fileURLToPath(new URL('../../examples/budget-services/main.ts', import.meta.url));
-const started: (() => Promise<unknown> | void)[] = [];
-let budget: Promise<Budget> | undefined;
 
-afterAll(async () => {
-  for (const end of started.toReversed()) await end();
-});
+/** What ends what was started, in the order of the starts. */
+type Ends = (() => Promise<unknown> | void)[];
 
-/** The example, started once for all tests of a file, on names and a database of its own. */
-export function theBudget(servers: Servers): Promise<Budget> {
-  return (budget ??= start(servers));
+/** Starts the example once for all tests of a file, on names and a database of its own; it ends after the last of them. */
+export function sharedBudget(): (servers: Servers) => Promise<Budget> {
+  const ends: Ends = [];
+  let budget: Promise<Budget> | undefined;
+  afterAll(async () => {
+    for (const end of ends.toReversed()) await end();
+  });
+  return (servers) => (budget ??= start(servers, ends));
 }
 
-async function start({ postgres, redis, rabbitmq, kafka }: Servers): Promise<Budget> {
+async function start({ postgres, redis, rabbitmq, kafka }: Servers, ends: Ends): Promise<Budget> {
   const collector = await startTraceCollector(0);
-  started.push(() => collector.close());
-  const databaseUrl = await ownDatabase(postgres);
+  ends.push(() => collector.close());
+  const databaseUrl = await ownDatabase(postgres, ends);
   const prefix = `${rabbitmq.namespace}.`;
   const ports = { orders: await freePort(), expenses: await freePort(), transactions: await freePort() };
   const env = {
@@ -61,16 +63,16 @@ async function start({ postgres, redis, rabbitmq, kafka }: Servers): Promise<Bud
     TRANSACTIONS_PORT: String(ports.transactions),
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
   };
-  started.push(() => dropTopology(rabbitmq.url, prefix, ['order', 'holdfast'], ['expenses']));
-  const output = await runMain(env);
+  ends.push(() => dropTopology(rabbitmq.url, prefix, ['order', 'holdfast'], ['expenses']));
+  const output = await runMain(env, ends);
   const topics = [`${prefix}expense`, `${prefix}transaction`];
   const [exchange, deadCopies, topic] = await Promise.all([
     readExchange(rabbitmq.url, `${prefix}order`),
     readExchange(rabbitmq.url, `${prefix}order.dlq`),
     readTopics(kafka.url, topics, `${prefix}bare`),
   ]);
-  started.push(exchange.close, deadCopies.close, topic.close);
-  const client = await connected(databaseUrl);
+  ends.push(exchange.close, deadCopies.close, topic.close);
+  const client = await connected(databaseUrl, ends);
   return {
     env,
     prefix,
@@ -86,14 +88,14 @@ async function start({ postgres, redis, rabbitmq, kafka }: Servers): Promise<Bud
 }
 
 /** Starts the program as a reader of its README does, and answers what it writes once all is ready. */
-async function runMain(env: NodeJS.ProcessEnv): Promise<() => string> {
+async function runMain(env: NodeJS.ProcessEnv, ends: Ends): Promise<() => string> {
   // The channel ends it should this process be killed.
   const child = spawn(process.execPath, [MAIN], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const closed = once(child, 'close');
-  started.push(async () => {
+  ends.push(async () => {
     child.kill('SIGTERM');
     await closed;
   });
@@ -110,21 +112,21 @@ async function runMain(env: NodeJS.ProcessEnv): Promise<() => string> {
   return () => output;
 }
 
-async function ownDatabase({ url, namespace }: TestServer): Promise<string> {
-  const admin = await connected(url);
+async function ownDatabase({ url, namespace }: TestServer, ends: Ends): Promise<string> {
+  const admin = await connected(url, ends);
   await admin.query(`create database ${namespace}_budget`);
-  started.push(() => admin.query(`drop database ${namespace}_budget with (force)`));
+  ends.push(() => admin.query(`drop database ${namespace}_budget with (force)`));
   const own = new URL(url);
   own.pathname = `/${namespace}_budget`;
   own.search = '';
   return own.href;
 }
 
-async function connected(connectionString: string): Promise<Client> {
+async function connected(connectionString: string, ends: Ends): Promise<Client> {
   const client = new Client({ connectionString });
   // Dropping the database cuts what is still connected to it.
   client.on('error', () => undefined);
   await client.connect();
-  started.push(() => client.end().catch(() => undefined));
+  ends.push(() => client.end().catch(() => undefined));
   return client;
 }

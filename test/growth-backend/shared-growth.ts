@@ -6,26 +6,24 @@ import type { TestServer } from '../support/needs.ts';
 /** The servers the example runs on. */
 type Servers = Readonly<Record<'postgres' | 'redis', TestServer>>;
 
-const started: (() => Promise<unknown>)[] = [];
-let growth: Promise<Growth> | undefined;
-
-afterAll(async () => {
-  for (const end of started.toReversed()) await end();
-});
-
-/** The example, started once for all tests of a file, on a database and streams of its own. */
-export function theGrowth(servers: Servers): Promise<Growth> {
-  return (growth ??= start(servers));
+/** Starts the example once for all tests of a file, on a database and streams of its own; it ends after the last of them. */
+export function sharedGrowth(): (servers: Servers) => Promise<Growth> {
+  const started: (() => Promise<unknown>)[] = [];
+  let growth: Promise<Growth> | undefined;
+  afterAll(async () => {
+    for (const end of started.toReversed()) await end();
+  });
+  return (servers) => (growth ??= start(servers, started));
 }
 
-async function start({ postgres, redis }: Servers): Promise<Growth> {
-  const databaseUrl = await ownDatabase(postgres);
+async function start({ postgres, redis }: Servers, started: (() => Promise<unknown>)[]): Promise<Growth> {
+  const databaseUrl = await ownDatabase(postgres, started);
   const running = await startGrowth({ databaseUrl, redisUrl: redis.url, prefix: `${redis.namespace}:`, speed: 100 });
   started.push(() => running.stop());
   return running;
 }
 
-async function ownDatabase({ url, namespace }: TestServer): Promise<string> {
+async function ownDatabase({ url, namespace }: TestServer, started: (() => Promise<unknown>)[]): Promise<string> {
   const admin = new Client({ connectionString: url });
   await admin.connect();
   await admin.query(`create database ${namespace}_growth`);

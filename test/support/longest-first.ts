@@ -1,0 +1,34 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** What takes half a minute and more, the longest first. The order of all others is vitest's: by how long they took, or by their size. */
+const LONGEST = [
+  'test/broker-storm/kafka',
+  'test/broker-storm/rabbitmq',
+  'test/contract/store-contract',
+  'test/transport/kafka-faults',
+  'test/broker-storm/redis-streams',
+  'test/order-service/process',
+  'test/crash/kills-and-restarts',
+  'test/console/pages',
+  'test/transport/rabbitmq-faults',
+  'test/embedded/embedded-postgres',
+  'test/transport/kafka',
+  'test/agent-chat/page',
+  'test/postgres/resting-effect',
+  'test/webhooks/jobs-once',
+  'test/console/actions',
+  'test/idempotency-http/store-outage',
+];
+
+/** Files that take long begin first: otherwise one worker is at its last long file while the others have nothing left. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification): number => {
+      const at = LONGEST.findIndex((path) => moduleId.endsWith(`/${path}.test.ts`));
+      return at === -1 ? LONGEST.length : at;
+    };
+    const sorted = await super.sort(files);
+    const isReal = ({ project }: TestSpecification): number => (project.name === 'real' ? 0 : 1);
+    return sorted.toSorted((a, b) => isReal(a) - isReal(b) || place(a) - place(b));
+  }
+}
