@@ -63,18 +63,17 @@ async function makeKey(secret: string): Promise<SealingKey> {
     'deriveKey',
     'deriveBits',
   ]);
-  const rules = (info: string): HkdfParams => ({
-    name: 'HKDF',
-    hash: 'SHA-256',
-    salt: new Uint8Array(),
-    info: new TextEncoder().encode(`holdfast ${info}`),
-  });
   const aes = { name: 'AES-GCM', length: 256 };
   const [key, mark] = await Promise.all([
     crypto.subtle.deriveKey(rules('sealed text'), material, aes, false, ['encrypt', 'decrypt']),
     crypto.subtle.deriveBits(rules('mark'), material, MARK_BYTES * 8),
   ]);
   return { key, mark: encode(new Uint8Array(mark)) };
+}
+
+function rules(info: string): HkdfParams {
+  const salt = new Uint8Array();
+  return { name: 'HKDF', hash: 'SHA-256', salt, info: new TextEncoder().encode(`holdfast ${info}`) };
 }
 
 function encode(bytes: Uint8Array): string {

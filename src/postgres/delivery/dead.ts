@@ -18,14 +18,6 @@ export function deadDeliveries(sql: SqlRunner, schema: string): DeadDeliveries {
   const deadDiscard = `select ${schema}.operator_discard(p.ids, p.handlers, false, 1::smallint, '${API_ACTOR}', 'deleted through the API') as n, p.next
     from ${schema}.http_dead_pick($1::text) p`;
   const deadReplay = `select ids::text as ids, next from ${schema}.http_dead_replay($1::text, $2::text, '${API_ACTOR}')`;
-  const filterOf = (of: string, selection: DeadSelection, limit: number, cursor: string | undefined): string => {
-    const [, before, below] = readCursor(of, cursor, CURSOR) ?? [];
-    const { dlqIds, responseStatus } = selection;
-    const dead = dlqIds?.filter((id) => DLQ_ID.test(id)).map((id) => id.toLowerCase());
-    const messageIds = dead === undefined ? selection.messageIds : dead.map((id) => id.slice(0, UUID_LENGTH));
-    const fields = selectionFields({ ...selection, messageIds });
-    return JSON.stringify({ ...fields, dead, status: responseStatus, limit, before, below });
-  };
   const list: DeadDeliveries['list'] = async (selection, { limit, cursor }) => {
     const rows = await sql.query(deadList, [filterOf('dead.list()', selection, limit, cursor)]);
     const read = rows.map((row) => JSON.parse(String(row['row'])) as Fields);
@@ -45,6 +37,15 @@ export function deadDeliveries(sql: SqlRunner, schema: string): DeadDeliveries {
       return { messageIds: JSON.parse(String(row?.['ids'])) as readonly string[], next: nextOf(row) };
     },
   };
+}
+
+function filterOf(of: string, selection: DeadSelection, limit: number, cursor: string | undefined): string {
+  const [, before, below] = readCursor(of, cursor, CURSOR) ?? [];
+  const { dlqIds, responseStatus } = selection;
+  const dead = dlqIds?.filter((id) => DLQ_ID.test(id)).map((id) => id.toLowerCase());
+  const messageIds = dead === undefined ? selection.messageIds : dead.map((id) => id.slice(0, UUID_LENGTH));
+  const fields = selectionFields({ ...selection, messageIds });
+  return JSON.stringify({ ...fields, dead, status: responseStatus, limit, before, below });
 }
 
 /**

@@ -51,8 +51,6 @@ export class LineCopy {
       where: string,
     ): string => `select 'flow:' || f.key as line, json_build_object('parallelism', f.parallelism,
         'rate', f.rate, 'periodMs', f.period_ms, 'isPaused', f.is_paused)::text as setting from ${schema}.http_flow f where ${where}`;
-    const named = (kind: string): string =>
-      `in (select substr(l, ${kind.length + 1}) from json_array_elements_text($1::text::json) l where starts_with(l, '${kind}'))`;
     this.#fetchStatement = `${queues(`q.name ${named('queue:')}`)} union all ${flows(`f.key ${named('flow:')}`)}`;
     this.#lookStatement = `${queues('q.tx >= $1::text::xid8')} union all ${flows('f.tx >= $1::text::xid8')}
       union all select null, pg_snapshot_xmin(pg_current_snapshot())::text`;
@@ -161,4 +159,9 @@ export class LineCopy {
 
 function isSame(a: QueueSetting | FlowSetting | undefined, b: QueueSetting | FlowSetting): boolean {
   return a !== undefined && JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** The names among the lines of $1 that are of a kind. */
+function named(kind: string): string {
+  return `in (select substr(l, ${kind.length + 1}) from json_array_elements_text($1::text::json) l where starts_with(l, '${kind}'))`;
 }

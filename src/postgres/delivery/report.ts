@@ -6,8 +6,8 @@ import type { SqlRunner } from '../sql-runner.ts';
 import { base64Of, messageOf, storable } from './make-messages.ts';
 import { placesOf } from './publish.ts';
 
-/** The numbers of the states in `http_event`. */
-export const EVENT_STATES = { CREATED: 0, DELIVERED: 1, ERROR: 2, FAILED: 3, CANCELED: 4 } as const;
+/** The numbers of how an attempt ends in `http_event`. */
+const EVENT_STATES = { DELIVERED: 1, ERROR: 2, FAILED: 3 } as const;
 
 /** NUL is no text to a database. */
 function plain(text: string | undefined): string | undefined {
