@@ -27,8 +27,8 @@ describe('a delivery', () => {
   test('that is asked to come back comes when it is told, and one that must not come back does not [X.8]', async () => {
     let isFirst = true;
     const { url, arrived } = await sink((response, { path }) => {
-      if (path === '/final') return response.writeHead(489, { 'Upstash-NonRetryable-Error': 'true' }).end();
-      response.writeHead(isFirst ? 503 : 200, { 'retry-after': '0.05' }).end();
+      if (path === '/final') response.writeHead(489, { 'Upstash-NonRetryable-Error': 'true' }).end();
+      else response.writeHead(isFirst ? 503 : 200, { 'retry-after': '0.05' }).end();
       isFirst = false;
     });
     const { publish, sender, store } = await deliveries();

@@ -153,7 +153,7 @@ describe('a destination', () => {
 
 describe('a name', () => {
   const resolve =
-    (...answers: readonly string[][]) =>
+    (...answers: string[][]) =>
     (_host: string, answer: (error: null, addresses: { address: string; family: number }[]) => void): void => {
       const addresses = answers.length > 1 ? answers.shift() : answers[0];
       answer(

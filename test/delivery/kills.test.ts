@@ -1,0 +1,213 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { Pool } from 'pg';
+import { expect, onTestFinished } from 'vitest';
+import type { PublishRequest } from '../../src/delivery/publishing.ts';
+import { idempotency, memoryIdempotency } from '../../src/idempotency/index.ts';
+import { postgresDelivery } from '../../src/postgres/index.ts';
+import { forExpress, type JobHandler, qstash, signedJobs } from '../../src/webhooks/index.ts';
+import { amount } from '../support/amount.ts';
+import { freshSchema } from '../support/fresh-schema.ts';
+import { needs } from '../support/needs.ts';
+import type { DeliveringOptions } from './delivering-process.ts';
+
+const PROGRAM = fileURLToPath(new URL('delivering-process.ts', import.meta.url));
+const SECRET = 'a secret of more than 32 characters';
+
+/** Servers in processes of their own; whoever is killed is started again. */
+class Servers {
+  readonly #options: DeliveringOptions;
+  readonly #children: ChildProcess[] = [];
+
+  constructor(options: DeliveringOptions) {
+    this.#options = options;
+    onTestFinished(async () => {
+      await Promise.all(this.#children.map((child) => ended(child)));
+    });
+  }
+
+  async start(): Promise<void> {
+    const child = spawn(process.execPath, [PROGRAM, JSON.stringify(this.#options)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    this.#children.push(child);
+    await once(createInterface({ input: child.stdout }), 'line');
+  }
+
+  /** Kills the one that has lived the longest, and starts another in its place. */
+  async killOne(): Promise<void> {
+    const child = this.#children.shift();
+    if (child) await ended(child);
+    await this.start();
+  }
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exit;
+}
+
+interface Job {
+  readonly name: string;
+}
+
+/** A destination that can keep everybody waiting. Jobs come in by `receive`, callbacks beside it. */
+class Destination {
+  /** Of each message the first time, in this order. */
+  readonly first: string[] = [];
+  readonly ids = new Map<string, string>();
+  readonly effects: string[] = [];
+  /** By message and attempt: the ids of the messages that told of it. */
+  readonly callbacks = new Map<string, Set<string>>();
+  arrivals = 0;
+  /** Whoever asked was gone before it was answered. */
+  cut = 0;
+  open = 0;
+  #held: (() => void)[] | undefined;
+  #url = '';
+
+  static async start(keys: { readonly current: string; readonly next: string }): Promise<Destination> {
+    const destination = new Destination();
+    const idem = idempotency({ service: 'jobs', store: memoryIdempotency() });
+    const receive = signedJobs({ idempotency: idem, scheme: qstash({ currentKey: keys.current, nextKey: keys.next }) });
+    const handler: JobHandler<Job, never> = ({ name }) => void destination.effects.push(name);
+    const listener = forExpress(receive<Job>({ name: 'job' }, handler));
+    const server = createServer(async (request, response) => {
+      destination.#arrived(request.headers['upstash-message-id'] as string, response);
+      await destination.#turn();
+      if (request.url === '/callback') {
+        const chunks: Buffer[] = [];
+        for await (const chunk of request) chunks.push(chunk as Buffer);
+        destination.#called(String(Buffer.concat(chunks)), String(request.headers['upstash-message-id']));
+        response.end();
+      } else if (request.url?.endsWith('/fails') && request.headers['upstash-retried'] === '0')
+        response.writeHead(500).end();
+      else {
+        destination.#seen(String(request.url), String(request.headers['upstash-message-id']));
+        await listener(request as never, response as never);
+      }
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    destination.#url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    onTestFinished(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    return destination;
+  }
+
+  get url(): string {
+    return this.#url;
+  }
+
+  hold(): void {
+    this.#held ??= [];
+  }
+
+  release(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const go of held) go();
+  }
+
+  #arrived(_id: string, response: ServerResponse): void {
+    this.arrivals += 1;
+    this.open += 1;
+    response.on('close', () => {
+      this.open -= 1;
+      if (!response.writableFinished) this.cut += 1;
+    });
+  }
+
+  async #turn(): Promise<void> {
+    const held = this.#held;
+    if (held) await new Promise<void>((go) => held.push(go));
+  }
+
+  #seen(path: string, id: string): void {
+    const known = this.ids.get(path);
+    if (known === undefined) this.first.push(path);
+    // Another id would be another message: duplicates have the same.
+    expect(known ?? id).toBe(id);
+    this.ids.set(path, id);
+  }
+
+  #called(body: string, id: string): void {
+    const { sourceMessageId, retried } = JSON.parse(body) as { sourceMessageId: string; retried: number };
+    const key = `${sourceMessageId} ${retried}`;
+    this.callbacks.set(key, (this.callbacks.get(key) ?? new Set()).add(id));
+  }
+}
+
+needs('postgres')(
+  'servers are killed with deliveries on their way: nothing is lost, and what is received twice is done once [X.8]',
+  { timeout: 600_000 },
+  async ({ postgres }) => {
+    const schema = await freshSchema(postgres);
+    const pool = new Pool({ connectionString: postgres.url, max: 4 });
+    onTestFinished(() => pool.end());
+    const { publishing, signingKeys } = postgresDelivery({ pool, schema, secret: SECRET });
+    const destination = await Destination.start(await signingKeys.get());
+    const servers = new Servers({ url: postgres.url, schema, secret: SECRET, leaseMs: 500 });
+    await Promise.all([servers.start(), servers.start()]);
+    const kills = amount(4, 30);
+    const ids: string[] = [];
+    for (let kill = 0; kill < kills; kill++) {
+      const cutBefore = destination.cut;
+      destination.hold();
+      const outcomes = await publishing.publish(batch(destination.url, kill));
+      for (const outcome of outcomes)
+        if (outcome.kind === 'published') ids.push(...outcome.messages.map((one) => one.messageId));
+      // On their way: each of the two is asked to wait, by one of them at least.
+      for (;;) {
+        await expect.poll(() => destination.open).toBeGreaterThan(0);
+        await servers.killOne();
+        if (destination.cut > cutBefore) break;
+      }
+      destination.release();
+    }
+    const names = Array.from({ length: kills }, (_, kill) => paths(kill)).flat();
+    await expect.poll(() => new Set(destination.effects).size).toBe(names.length);
+    const left = async (): Promise<unknown> => (await pool.query(`select * from "${schema}".delivery`)).rows;
+    await expect.poll(left).toEqual([]);
+    // Each once, although they came more often than that.
+    expect(destination.effects.toSorted()).toEqual(names.toSorted());
+    expect(destination.cut).toBeGreaterThanOrEqual(kills);
+    expect(new Set(destination.ids.values())).toEqual(new Set(ids));
+    const inQueue = destination.first.filter((path) => path.startsWith('/queue/'));
+    expect(inQueue).toEqual(names.filter((path) => path.startsWith('/queue/')));
+    const told = [...destination.callbacks.values()].map((messages) => messages.size);
+    expect(told).toEqual(Array.from({ length: kills * 2 * 2 }, () => 1));
+  },
+);
+
+const FAST = 12;
+
+function paths(kill: number): readonly string[] {
+  const plain = Array.from({ length: FAST }, (_, i) => `/fast/${kill}/${i}`);
+  return [...plain, `/told/${kill}/a/fails`, `/told/${kill}/b/fails`, `/queue/${kill}/a`, `/queue/${kill}/b`];
+}
+
+/** Some go straight, some fail at first and tell of each attempt, some stand in a queue. */
+function batch(url: string, kill: number): readonly PublishRequest[] {
+  const callback = { method: 'POST', retries: 5, headers: {}, url: `${url}/callback` } as const;
+  return paths(kill).map((path) => ({
+    to: { kind: 'url', url: `${url}${path}` },
+    delivery: {
+      method: 'POST',
+      headers: { 'Content-Type': ['application/json'] },
+      retries: 5,
+      retryDelay: '10',
+      body: JSON.stringify({ name: path }),
+      ...(path.startsWith('/told/') && { callback }),
+      ...(path.startsWith('/queue/') && { queue: 'one' }),
+    },
+  }));
+}
