@@ -40,6 +40,8 @@ export interface DeliverHost extends ExchangeHost {
 
 type Context = Pick<HandlerContext<unknown>, 'id' | 'attempt' | 'replays' | 'createdAt' | 'signal' | 'postpone'>;
 
+// An operator may give a rate anew: nobody sleeps through that for longer. Whoever wakes early waits in line, which costs nothing.
+const LONGEST_TURN_MS = 60_000;
 // The log could not be written, so the engine is not told either: it is delivered once more, under the same number.
 const UNWRITTEN_MS = 5_000;
 // The database was away when something had to be asked before it could be sent.
@@ -106,7 +108,7 @@ async function keepRate(host: DeliverHost, request: DeliveryRequest, ctx: Contex
   const { waitMs } = await asked(host, ctx, store.takeRate(flowKey));
   if (waitMs === undefined) return;
   lines.rest(lineOf(request), waitMs);
-  ctx.postpone(waitMs, 'the rate of its flow-control key is used up');
+  ctx.postpone(Math.min(waitMs, LONGEST_TURN_MS), 'the rate of its flow-control key is used up');
 }
 
 async function attempt(

@@ -65,10 +65,11 @@ test('when half of the places are taken a line has one, and more again when some
   expect(told.slice(4)).toEqual(['to:4', 'to:5']);
 });
 
-test('a line whose rate is used up rests, and is told of when it may go on [X.8]', async () => {
+test('a line whose rate is used up rests until the first has its turn, and is told of when it may go on [X.8]', async () => {
   const { time, lines, told } = stage();
+  lines.rest('flow:ann', 3_000);
   lines.rest('flow:ann', 1_000);
-  lines.rest('flow:ann', 500);
+  lines.rest('flow:ann', 2_000);
   expect([lines.width('flow:ann', 0), lines.width('flow:bob', 0)]).toEqual([0, 100]);
   await time.advance(999);
   expect([lines.width('flow:ann', 0), told]).toEqual([0, []]);

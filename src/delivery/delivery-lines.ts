@@ -36,7 +36,11 @@ export class DeliveryLines implements Lines {
     this.#host = host;
     this.#shared = Math.ceil(host.slots / 2);
     this.#ends = [
-      host.settings.onChange((line) => this.#changed(line)),
+      // What was used up may have been given anew.
+      host.settings.onChange((line) => {
+        this.#restingUntilMs.delete(line);
+        this.#changed(line);
+      }),
       host.gates.onChange((destination) => this.#changed(`to:${destination}`)),
     ];
   }
@@ -70,11 +74,14 @@ export class DeliveryLines implements Lines {
     }
   }
 
-  /** Nothing of this line is started for so long. */
+  /**
+   * Nothing of this line is started for so long, or until its settings change. The shortest counts: of those that asked together, some
+   * have their turn in the next period and others in one after it.
+   */
   rest(line: string, ms: number): void {
     const { effects } = this.#host;
     const untilMs = effects.monoMs() + ms;
-    if ((this.#restingUntilMs.get(line) ?? 0) >= untilMs) return;
+    if ((this.#restingUntilMs.get(line) ?? Infinity) <= untilMs) return;
     this.#restingUntilMs.set(line, untilMs);
     const timer = effects.setTimer(
       () => {

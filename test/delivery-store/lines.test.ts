@@ -105,7 +105,7 @@ test('what a line may do is known once it is asked for, and followed from then o
   expect(sender.queue('mail')).toEqual({ parallelism: 4, isPaused: false });
   await here.publishOne(to('https://a.example/', { flowKey: 'ann' }, { flow: { rate: 3, periodMs: 5_000 } }));
   await expect.poll(() => sender.flow('ann')).toEqual({ isPaused: false, rate: 3, periodMs: 5_000 });
-  expect(told).toEqual([...told.slice(0, 2), 'queue:mail', 'flow:ann']);
+  expect(new Set(told.slice(2))).toEqual(new Set(['queue:mail', 'flow:ann']));
   await sender.close();
   await sender.close();
 });

@@ -131,7 +131,7 @@ test('dead messages are listed, filtered, paged, deleted and tried again: one, m
   ]);
   expect((await client.dlq.listMessages({ filter: { responseStatus: 500 } })).messages).toEqual([]);
   const page = await client.dlq.listMessages({ count: 2 });
-  const rest = await client.dlq.listMessages({ count: 10, cursor: page.cursor });
+  const rest = await client.dlq.listMessages({ count: 10, cursor: page.cursor ?? '' });
   expect([...page.messages, ...rest.messages].map(({ dlqId }) => dlqId)).toEqual(ids.toReversed());
   expect(rest.cursor).toBeUndefined();
 

@@ -87,7 +87,10 @@ export class LineCopy {
   async look(): Promise<void> {
     const rows = await this.#sql.query(this.#lookStatement, [this.#since ?? LAST_TRANSACTION]);
     const last = rows.find((row) => row['line'] === null);
-    this.#take(rows.filter((row) => row !== last));
+    this.#take(
+      rows.filter((row) => row !== last),
+      true,
+    );
     this.#since = String(last?.['setting']);
     this.#forget();
     this.#looks += 1;
@@ -96,7 +99,7 @@ export class LineCopy {
 
   /** A line was changed here: others see it at their next look, this process at once. */
   async changed(line: string): Promise<void> {
-    if (this.#kept.has(line)) await this.#fetch([line]);
+    if (this.#kept.has(line)) await this.#fetch([line], true);
   }
 
   #get(line: string): QueueSetting | FlowSetting | undefined {
@@ -126,25 +129,26 @@ export class LineCopy {
     this.#isFetching = false;
   }
 
-  async #fetch(lines: readonly string[]): Promise<void> {
+  async #fetch(lines: readonly string[], isNews = false): Promise<void> {
     const rows = await this.#sql.query(this.#fetchStatement, [JSON.stringify(lines)]);
     const found = new Set(rows.map((row) => row['line']));
     const none = lines.filter((line) => !found.has(line));
-    this.#take(rows);
+    this.#take(rows, isNews);
     for (const line of none) this.#put(line, line.startsWith('queue:') ? NO_QUEUE : NO_LIMITS);
   }
 
-  #take(rows: readonly Record<string, unknown>[]): void {
+  /** `isNews`: something was changed, although what is kept may look the same: a rate that begins anew. */
+  #take(rows: readonly Record<string, unknown>[], isNews: boolean): void {
     for (const row of rows) {
       const fields = JSON.parse(String(row['setting'])) as Record<string, number | boolean | null>;
       const setting = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
-      this.#put(String(row['line']), setting as unknown as FlowRules & { readonly isPaused: boolean });
+      this.#put(String(row['line']), setting as unknown as FlowRules & { readonly isPaused: boolean }, isNews);
     }
   }
 
-  #put(line: string, setting: QueueSetting | FlowSetting): void {
+  #put(line: string, setting: QueueSetting | FlowSetting, isNews = false): void {
     const kept = this.#kept.get(line);
-    if (kept === undefined || isSame(kept.setting, setting)) return;
+    if (kept === undefined || (!isNews && isSame(kept.setting, setting))) return;
     kept.setting = setting;
     for (const listener of this.#listeners) listener(line);
   }
