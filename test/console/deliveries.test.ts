@@ -56,18 +56,22 @@ async function confirm(page: Page, verb: string, reason?: string): Promise<void>
   await dialog.waitFor({ state: 'detached' });
 }
 
-/** Each page with something that is there once it has been read. */
-function pagesOf({ delivered, retrying, endpoint }: Stage): readonly (readonly [path: string, sign: string])[] {
+/** Each page with something that is there once it has been read; of pages that are laid out alike one is looked at closely. */
+function pagesOf({
+  delivered,
+  retrying,
+  endpoint,
+}: Stage): readonly (readonly [path: string, sign: string, isClose?: boolean])[] {
   return [
-    ['deliveries', 'table[aria-label=Deliveries] tbody tr'],
-    [`deliveries/${delivered}`, '.timeline >> text=200'],
+    ['deliveries', 'table[aria-label=Deliveries] tbody tr', true],
+    [`deliveries/${delivered}`, '.timeline >> text=200', true],
     [`deliveries/${retrying}`, '.why >> .countdown'],
     ['destinations', 'table[aria-label=Destinations] tbody tr'],
     ['endpoints', 'table[aria-label=Endpoints] tbody tr'],
-    [`endpoints/${endpoint}`, 'table[aria-label="Messages of the endpoint"] tbody tr'],
+    [`endpoints/${endpoint}`, 'table[aria-label="Messages of the endpoint"] tbody tr', true],
     ['schedules', 'table[aria-label=Schedules] tbody tr'],
     ['queues', 'table[aria-label=Queues] tbody tr'],
-    ['queues?view=flow', 'table[aria-label="Flow control"] tbody tr'],
+    ['queues?view=flow', 'table[aria-label="Flow control"] tbody tr', true],
     ['queues?view=groups', 'table[aria-label="URL groups"] tbody tr'],
   ];
 }
@@ -83,11 +87,12 @@ describe.each([
     const open = await stageOf({ postgres, chromium });
     const page = await openPage(open.context, open.address, { scheme, width });
     const found: string[] = [];
-    for (const [path, sign] of pagesOf(open)) {
+    for (const [path, sign, isClose = false] of pagesOf(open)) {
       await page.goto(open.address + path);
       await page.locator(sign).first().waitFor();
-      const wrong = [...(await cutOf(page, '.table-box')), ...(await violations(page, rules))];
-      if (scheme === 'dark') wrong.push(...(await wrongOnPaper(page)));
+      const wrong = await cutOf(page, '.table-box');
+      if (isClose) wrong.push(...(await violations(page, rules)));
+      if (isClose && scheme === 'dark') wrong.push(...(await wrongOnPaper(page)));
       found.push(...wrong.map((one) => `${path} ${one}`));
     }
     expect(found).toEqual([]);
@@ -135,7 +140,7 @@ test('a delivery shows its request with what is hidden as hidden, and each answe
   await page.getByRole('link', { name: 'Message', exact: true }).click();
   await page.getByRole('heading', { name: 'http.delivery' }).waitFor();
   await page.getByRole('link', { name: 'Delivery', exact: true }).click();
-  await page.getByRole('link', { name: 'Trace', exact: true }).click();
+  await page.getByRole('main').getByRole('link', { name: 'Trace', exact: true }).click();
   await page.locator('.waterfall li').first().waitFor();
 });
 
@@ -149,7 +154,11 @@ test('a delivery is cancelled, and a dead one is tried again where it stands [X.
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await confirm(page, 'Cancel the delivery', 'not wanted');
   await expect.poll(async () => (await messages.get(scheduled))?.state).toBe('cancelled');
-  expect(await lastOf(office, 'cancel')).toMatchObject({ actor: 'ann', reason: 'not wanted' });
+  expect(await lastOf(office, 'cancel')).toMatchObject({
+    actor: 'ann',
+    messageId: scheduled,
+    reason: 'not wanted',
+  });
   office.mend();
   await page.goto(`${address}deliveries/${dead}`);
   await page.getByRole('button', { name: 'Retry now' }).waitFor();

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { systemEffects } from '../../src/system/effects.ts';
 import { needs } from '../support/needs.ts';
 import { openDeliveries, to } from './delivery-database.ts';
 
@@ -108,4 +109,29 @@ test('what a line may do is known once it is asked for, and followed from then o
   expect(new Set(told.slice(2))).toEqual(new Set(['queue:mail', 'flow:ann']));
   await sender.close();
   await sender.close();
+});
+
+test('a line that has been paused for long is told of when it goes on, here and elsewhere [X.8]', async ({
+  postgres,
+}) => {
+  let aheadMs = 0;
+  const monoMs = (): number => systemEffects.monoMs() + aheadMs;
+  const here = await openDeliveries(postgres, { effects: { ...systemEffects, monoMs } });
+  const { sender, queues, flowControls } = here;
+  await queues.upsert('mail', { isPaused: true });
+  await flowControls.pin('ann', { rate: 1 });
+  const told: string[] = [];
+  sender.onChange((line) => told.push(line));
+  await sender.open();
+  void [sender.queue('mail'), sender.flow('ann')];
+  await expect.poll(() => told.toSorted()).toEqual(['flow:ann', 'queue:mail']);
+  // Nobody asks about it meanwhile: there is nothing to start.
+  aheadMs = 3_600_000;
+  await here.publishOne(to('https://a.example/', { flowKey: 'bob' }, { flow: { rate: 3 } }));
+  await expect.poll(() => told).toContain('flow:bob');
+  told.length = 0;
+  await here.database.sql(`update $S.http_queue set is_paused = false, tx = pg_current_xact_id()`);
+  await expect.poll(() => told).toContain('queue:mail');
+  await flowControls.resetRate('ann');
+  expect(told).toContain('flow:ann');
 });

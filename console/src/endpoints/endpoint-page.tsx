@@ -87,7 +87,7 @@ function EndpointActions({ endpoint }: { readonly endpoint: Endpoint }): ReactEl
   const [isRevealed, setRevealed] = useState(false);
   if (!canOperate) return null;
   const isOn = endpoint.state === 'enabled';
-  const leave = (): void => void navigate({ to: '/endpoints' });
+  const leave = (): Promise<void> => navigate({ to: '/endpoints' });
   return (
     <div className="action-row">
       <button
