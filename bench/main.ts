@@ -1,5 +1,6 @@
 import { cpus } from 'node:os';
 import { benchBrokers } from './brokers/bench-brokers.ts';
+import { benchDelivery } from './delivery/bench-delivery.ts';
 import { benchEngine } from './engine/bench-engine.ts';
 import { benchIdempotency } from './idempotency/bench-idempotency.ts';
 import { benchOperate } from './operate/bench-operate.ts';
@@ -7,6 +8,7 @@ import { happyPath, happyPathBounded, heapAfterAMillion, oneRetry } from './retr
 import type { Result } from './measure.ts';
 
 if (process.argv[2] === 'brokers') process.exit(await benchBrokers(process.argv.slice(3)));
+if (process.argv[2] === 'delivery') process.exit(await benchDelivery(process.argv.slice(3)));
 if (process.argv[2] === 'engine') process.exit(await benchEngine(process.argv.slice(3)));
 if (process.argv[2] === 'idempotency') process.exit(await benchIdempotency(process.argv.slice(3)));
 if (process.argv[2] === 'operate') process.exit(await benchOperate(process.argv.slice(3)));

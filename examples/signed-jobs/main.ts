@@ -1,10 +1,11 @@
-import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from '@upstash/qstash';
 import { embeddedPostgres } from 'holdfast/embedded';
 import { migrate } from 'holdfast/postgres';
-import { publishJob } from 'holdfast/webhooks';
-import type { Pool } from 'pg';
+import { publishJob, type QstashClientLike } from 'holdfast/webhooks';
+import { Pool } from 'pg';
 import { serveRoutes } from './app-server.ts';
-import { LocalSender } from './local-sender.ts';
+import { type DeliveryServer, startDeliveryServer } from './delivery-server.ts';
 
 /** No unique keys, on purpose: a second effect would be seen. */
 const TABLES = `
@@ -14,64 +15,77 @@ const TABLES = `
   create table jobs_app.memory (conversation_id text not null, message text not null);
   create table jobs_app.indexed_file (file_id text not null, words int not null);
 `;
-// Ten seconds become fifty milliseconds.
-const SPEED = 200;
+// Ten seconds, twice as long each time, become fifty milliseconds.
+const RETRY_DELAY = '50 * pow(2, retried)';
+// Signing keys are sealed by it. A secret of your own has 32 random characters and stands in no file.
+const SECRET = process.env['HOLDFAST_SECRET'] || 'for this example alone, known to everybody';
 
 const database = process.env['DATABASE_URL']
   ? undefined
   : await embeddedPostgres({ dataDir: process.env['HOLDFAST_JOBS_DATA'] || '.holdfast' });
 if (database !== undefined) process.env['DATABASE_URL'] = database.url;
-const currentKey = (process.env['QSTASH_CURRENT_SIGNING_KEY'] ??= `sig_${randomBytes(16).toString('hex')}`);
-const nextKey = (process.env['QSTASH_NEXT_SIGNING_KEY'] ??= `sig_${randomBytes(16).toString('hex')}`);
+const pool = new Pool({ connectionString: process.env['DATABASE_URL'] });
+pool.on('error', (error) => console.error(`A connection to the database was lost: ${error.message}`));
+await prepare(pool);
+const delivery = await startDeliveryServer(pool, SECRET);
+const { current, next } = await delivery.deliveries.signingKeys.get();
+process.env['QSTASH_CURRENT_SIGNING_KEY'] = current;
+process.env['QSTASH_NEXT_SIGNING_KEY'] = next;
 
 // The routes read the environment when they are loaded, as those of Next do.
-const { pool } = await import('./receive.ts');
-const { url, server } = await serveRoutes({
+const { pool: appPool } = await import('./receive.ts');
+const { url, server, loseAnswer } = await serveRoutes({
   '/api/jobs/reminder': await import('./routes/reminder.ts'),
   '/api/jobs/memory': await import('./routes/memory.ts'),
   '/api/jobs/file': await import('./routes/file.ts'),
 });
-const token = randomBytes(16).toString('hex');
-const sender = new LocalSender({ token, currentKey, nextKey, speed: SPEED });
 
 try {
-  await prepare(pool);
-  await tryOut();
+  await tryOut(delivery);
 } finally {
-  sender.close();
+  await delivery.close();
   server.close();
   server.closeAllConnections();
-  await pool.end();
+  await Promise.all([pool.end(), appPool.end()]);
   await database?.stop();
 }
 
-async function tryOut(): Promise<void> {
-  const publish = publisher(await sender.listen());
+async function tryOut({ deliveries, url: baseUrl, token }: DeliveryServer): Promise<void> {
+  const publish = publisher(new Client({ baseUrl, token }));
   const reminder = { reminderId: 'r-7', to: 'ada@example.org' };
-  await publish('send-reminder', 'r-7', '/api/jobs/reminder', reminder);
-  await publish('send-reminder', 'r-7', '/api/jobs/reminder', reminder);
   const turn = { conversationId: 'c-1', messages: ['likes tea', 'lives in Turin'] };
-  const synced = await publish('sync-memory', 'c-1', '/api/jobs/memory', turn);
-  await publish('index-file', 'f-1', '/api/jobs/file', {
-    fileId: 'f-1',
-    type: 'text/plain',
-    text: 'three short words',
-  });
-  await publish('index-file', 'f-2', '/api/jobs/file', { fileId: 'f-2', type: 'image/heic', text: '' });
-  await sender.idle();
+  const text = 'three short words';
+  // Whoever sends cannot know that the job was done: it sends it again.
+  loseAnswer('/api/jobs/memory');
+  await allDone([
+    await publish('send-reminder', 'r-7', '/api/jobs/reminder', reminder),
+    await publish('send-reminder', 'r-7', '/api/jobs/reminder', reminder),
+    await publish('sync-memory', 'c-1', '/api/jobs/memory', turn),
+    await publish('index-file', 'f-1', '/api/jobs/file', { fileId: 'f-1', type: 'text/plain', text }),
+    await publish('index-file', 'f-2', '/api/jobs/file', { fileId: 'f-2', type: 'image/heic', text: '' }),
+  ]);
 
-  console.log('again   the answer of the memory job was lost, the keys were changed, the reminder is published anew');
-  sender.rotateKeys();
-  await sender.deliverAgain(synced);
-  await publish('send-reminder', 'r-7-again', '/api/jobs/reminder', reminder);
-  await sender.idle();
+  console.log('again   the signing keys are changed, and the reminder is published anew');
+  await deliveries.signingKeys.rotate();
+  await allDone([await publish('send-reminder', 'r-7-again', '/api/jobs/reminder', reminder)]);
   await report();
 }
 
-function publisher(baseUrl: string): (job: string, resourceId: string, path: string, body: unknown) => Promise<string> {
+/** Waits until each is delivered or has failed for good. */
+async function allDone(messageIds: readonly string[]): Promise<void> {
+  for (const id of messageIds) {
+    while ((await delivery.deliveries.messages.get(id))?.state === 'waiting') await sleep(20);
+  }
+}
+
+function publisher(client: Client): (job: string, resourceId: string, path: string, body: unknown) => Promise<string> {
+  // The client as it is, but for the waits.
+  const hasty: QstashClientLike = {
+    publishJSON: (request) => client.publishJSON({ ...request, retryDelay: RETRY_DELAY }),
+  };
   return async (job, resourceId, path, body) => {
     const message = { job, resourceId, url: `${url}${path}`, body };
-    const { messageId, deduplicated } = await publishJob({ baseUrl, token }, message);
+    const { messageId, deduplicated } = await publishJob(hasty, message);
     console.log(`publish ${job} about ${resourceId}${deduplicated ? ': dropped, it is the same as before' : ''}`);
     return messageId;
   };
@@ -82,10 +96,14 @@ async function report(): Promise<void> {
     (select count(*)::int from jobs_app.sent_reminder) as reminders,
     (select count(*)::int from jobs_app.memory) as memories,
     (select count(*)::int from jobs_app.indexed_file) as files`);
-  const deliveries = sender.attempts.map(({ status }) => status).toSorted((a, b) => a - b);
-  const dead = sender.deadLetters.map(({ url: at, status }) => `${new URL(at).pathname} (${status})`);
-  console.log(`answers ${deliveries.join(' ')}`);
-  console.log(`dead    ${dead.join(', ')}`);
+  const { log, dead } = delivery.deliveries;
+  const attempts = await log.list({ states: ['DELIVERED', 'ERROR', 'FAILED'] }, { limit: 100 });
+  const answers = attempts.items.map(({ responseStatus }) => String(responseStatus ?? 'lost')).toSorted();
+  const failed = await dead.list({}, { limit: 100 });
+  console.log(`answers ${answers.join(' ')}`);
+  console.log(
+    `dead    ${failed.items.map(({ request, responseStatus }) => `${new URL(request.url).pathname} (${responseStatus})`).join(', ')}`,
+  );
   console.log(`effects ${JSON.stringify(rows[0])}`);
 }
 

@@ -3,6 +3,7 @@ import { audit } from './commands/audit.ts';
 import { breakers } from './commands/breakers.ts';
 import { bulk } from './commands/bulk.ts';
 import { completion } from './commands/completion.ts';
+import { destinations } from './commands/destinations.ts';
 import { dev } from './commands/dev.ts';
 import { doctor } from './commands/doctor.ts';
 import { dlqDiscard } from './commands/dlq-discard.ts';
@@ -13,6 +14,7 @@ import { dlqPeek } from './commands/dlq-peek.ts';
 import { dlqReplay } from './commands/dlq-replay.ts';
 import { dlqShow } from './commands/dlq-show.ts';
 import { drill } from './commands/drill.ts';
+import { endpoints } from './commands/endpoints.ts';
 import { eventsReplay } from './commands/events-replay.ts';
 import { groups } from './commands/groups.ts';
 import { handlers } from './commands/handlers.ts';
@@ -68,6 +70,8 @@ export const COMMANDS: readonly Command[] = [
   dev,
   token,
   signingKeys,
+  endpoints,
+  destinations,
   mcp,
   drill,
   system,

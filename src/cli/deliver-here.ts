@@ -1,4 +1,5 @@
 import { type AddressRules, checkDestination } from '../delivery/address-guard.ts';
+import type { Deliveries } from '../delivery/deliveries.ts';
 import { startDeliveries } from '../delivery/delivery-server.ts';
 import { MIN_SECRET_LENGTH } from '../delivery/sealed-text.ts';
 import type { Logger } from '../kernel/log.ts';
@@ -29,6 +30,7 @@ export const DELIVERY_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 /** Deliveries that are made in this process, and the API that takes them in. */
 export interface DeliveringHere {
   readonly api: QstashApi;
+  readonly deliveries: Deliveries;
   /** Ends when what is on its way has arrived, or has been given back. */
   stop(): Promise<void>;
 }
@@ -104,7 +106,7 @@ export async function deliverHere(
     activity: () => ({ most: concurrency, now }),
     logger: place.logger,
   });
-  return { api, stop: () => running.stop() };
+  return { api, deliveries, stop: () => running.stop() };
 }
 
 /** Refuses options that mean nothing without `--deliver`. */

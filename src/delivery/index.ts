@@ -3,3 +3,15 @@ export { type DeliveryOptions, type RunningDeliveries, startDeliveries } from '.
 export type { DestinationBreakerOptions } from './destination-gates.ts';
 export type { Resolve } from './guarded-sockets.ts';
 export type { CallbackPublish, DestinationSight, SenderStore } from './sender-store.ts';
+export type { Deliveries } from './deliveries.ts';
+export type { ScheduleInput, ScheduleOutcome, ScheduleRecord, Schedules } from './schedules.ts';
+export type {
+  ChangedBy,
+  EndpointOutcome,
+  WebhookEndpointChange,
+  WebhookEndpointInput,
+  WebhookEndpointRecord,
+  WebhookEndpoints,
+  WebhookEvent,
+  WebhookSent,
+} from './webhook-endpoints.ts';

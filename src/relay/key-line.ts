@@ -15,6 +15,8 @@ export class KeyLine {
   busy = 0;
   /** Payloads of its tail are on their way. */
   isFetching = false;
+  /** The most it has been wide, or 0 while it is: it may be made narrow for moments, and what is kept of it should last beyond them. */
+  width = 1;
   /** How many of its tail are asked for at once. */
   fetchSize = 0;
   /** Nothing in its queue has its payload with it. */
@@ -49,6 +51,10 @@ export class KeyLine {
   /** It goes on by itself, when the time of its holder has come. */
   get isWaiting(): boolean {
     return this.isHeld && this.#dead === 0;
+  }
+
+  noteWidth(width: number): void {
+    this.width = width === 0 ? 0 : Math.max(width, this.width);
   }
 
   push(delivery: Delivery): void {

@@ -12,20 +12,23 @@ const WIDE_FETCH_CHARS = 262_144;
 const ROOMY_CHARS = 524_288;
 
 /** Up to how many of the line are kept with all they carry, besides what runs. `chars`: what is kept in the unit. */
-export function depthOf(line: KeyLine, width: number, chars: number): number {
+export function depthOf(line: KeyLine, chars: number): number {
+  const { width } = line;
   if (width > 1 && !line.hasDeadHolder) return chars < ROOMY_CHARS ? WIDE_DEEP : width;
   return width === 0 || line.isHeld ? 0 : DEEP;
 }
 
 /** What is kept of the line is nearly worked off, so that more of its tail is to be fetched. */
-export function isShort(line: KeyLine, width: number, chars: number): boolean {
+export function isShort(line: KeyLine, chars: number): boolean {
+  const { width } = line;
   if (line.hasDeadHolder) return false;
   if (width > 1) return line.queue.size < width || (line.queue.size < WIDE_LOW && chars < ROOMY_CHARS);
   return width === 1 && !line.isHeld && line.busy === 0;
 }
 
 /** The next places of its tail, taken out of it: as many as are fetched at once. */
-export function takeTail(line: KeyLine, width: number): readonly number[] {
+export function takeTail(line: KeyLine): readonly number[] {
+  const { width } = line;
   const most = width > 1 ? Math.min(WIDE_FETCH_AT_ONCE, Math.max(FETCH_AT_ONCE, width, line.fetchSize)) : FETCH_AT_ONCE;
   const seqs: number[] = [];
   while (seqs.length < most) {

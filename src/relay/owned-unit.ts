@@ -1,7 +1,8 @@
+import { DueRows } from './due-rows.ts';
 import { type HolderState, KeyLine } from './key-line.ts';
 import { depthOf, isShort, noteFetched, takeTail } from './line-room.ts';
 import { type Lines, widthOf } from './lines.ts';
-import type { Behind, Delivery, Token, UnitLoad } from './relay-store.ts';
+import type { Delivery, Token, UnitLoad } from './relay-store.ts';
 import { Settling } from './settling.ts';
 import { StartMarks } from './start-marks.ts';
 
@@ -11,8 +12,8 @@ export interface UnitSink {
   runnable(delivery: Delivery): void;
   /** These places in line are next and their deliveries must be fetched; `isAhead`: without large payloads. */
   wanted(unit: OwnedUnit, line: KeyLine, seqs: readonly number[], isAhead: boolean): void;
-  /** To be set aside behind a dead letter; without one: it is due and there is no place for it, so it is to stand in line as ready. */
-  moved(unit: OwnedUnit, delivery: Delivery, behind?: Behind): void;
+  /** `aside`: it stands behind a dead letter · `line`: it is due and there is no place for it, so it is to stand in line as ready. */
+  moved(unit: OwnedUnit, delivery: Delivery, to: 'aside' | 'line'): void;
 }
 
 /**
@@ -20,9 +21,6 @@ export interface UnitSink {
  * once that is written, see `passed`.
  */
 export type LineChange = 'done' | 'waits' | 'yields' | 'blocks' | 'passes';
-
-// In each unit of a handler with lines: beyond it those that cannot run at once are made ready, a write for each.
-const MAX_QUEUED_DUE = 128;
 
 /**
  * One unit in the memory of its owner: who is next in each key, what runs, what is known. It never waits and touches no
@@ -58,10 +56,7 @@ export class OwnedUnit {
   readonly #settling = new Settling();
   /** Settled, but a read that is on its way may still show them. */
   readonly #fading = new Set<number>();
-  /** Due rows that are being made ready, and those that were: as due rows they are known, as ready ones news. */
-  readonly #liningUp = new Settling();
-  readonly #fadingDue = new Set<number>();
-  readonly #queuedDue = new Set<number>();
+  readonly #due = new DueRows();
   readonly #editedTail = new Map<number, number>();
   #waitingKeys = 0;
   readonly #deadHolders = new Set<number>();
@@ -89,12 +84,12 @@ export class OwnedUnit {
   }
 
   get hasSettling(): boolean {
-    return this.#settling.size > 0 || this.#liningUp.size > 0;
+    return this.#settling.size > 0 || this.#due.isWriting;
   }
 
   /** Due rows that are known: the database shows them again with every read. */
   get knownDueCount(): number {
-    return this.#queuedDue.size + this.#running.size + this.#settling.size + this.#liningUp.size;
+    return this.#due.size + this.#running.size + this.#settling.size;
   }
 
   /** What stands behind its dead letters need not be read. Where it is parked it must. */
@@ -115,7 +110,7 @@ export class OwnedUnit {
     this.isBehind = true;
     this.runnable = 0;
     this.bufferedChars = 0;
-    this.#queuedDue.clear();
+    this.#due.forgetQueued();
     this.#editedTail.clear();
     this.#clearLines();
   }
@@ -160,10 +155,14 @@ export class OwnedUnit {
 
   addDue(delivery: Delivery): void {
     const { seq, key } = delivery;
-    if (this.#isKnown(seq) || this.#liningUp.has(seq) || this.#fadingDue.has(seq)) return;
+    if (this.#isKnown(seq) || this.#due.isLinedUp(seq)) return;
     const line = key === undefined ? undefined : this.#line(key);
-    if (line && this.#widths && this.#isToLineUp(line, seq)) return this.#lineUp(line, delivery);
-    this.#queuedDue.add(seq);
+    if (line && this.#widths && this.#isToLineUp(line, seq)) {
+      this.#due.lineUp(seq);
+      if (line.isEmpty) this.#lines.delete(line.key);
+      return this.#sink.moved(this, delivery, 'line');
+    }
+    this.#due.queue(seq);
     const kept = line && this.#isFarBack(line, seq) ? withoutPayload(delivery) : delivery;
     this.#buffer(kept);
     if (!line) return this.#run(kept);
@@ -192,7 +191,7 @@ export class OwnedUnit {
   }
 
   started(delivery: Delivery): void {
-    this.#queuedDue.delete(delivery.seq);
+    this.#due.unqueue(delivery.seq);
     this.runnable--;
     this.#unbuffer(delivery);
     this.#running.set(delivery.seq, delivery);
@@ -209,7 +208,7 @@ export class OwnedUnit {
     if (change === 'done' || change === 'yields') this.#free(line, seq);
     else this.#hold(line, seq, change === 'blocks' ? 'dead' : 'waits');
     if (change === 'blocks' && this.#parks) this.#parkAll(line);
-    if (change === 'blocks' || (change === 'waits' && this.#widthOf(key) <= 1)) this.#lighten(line);
+    if (change === 'blocks' || (change === 'waits' && line.width <= 1)) this.#lighten(line);
     this.#advance(line);
   }
 
@@ -235,11 +234,7 @@ export class OwnedUnit {
 
   /** The result is written. `isReading`: a read that began before may still show the row; `faded` when it is over. */
   settled({ seq, key }: Delivery, isReading: boolean): void {
-    if (this.#liningUp.has(seq)) {
-      this.#liningUp.remove(seq, key);
-      if (isReading) this.#fadingDue.add(seq);
-      return;
-    }
+    if (this.#due.settled(seq, isReading)) return;
     this.marks.forget(seq);
     if (isReading) this.#fading.add(seq);
     this.#settling.remove(seq, key);
@@ -256,7 +251,7 @@ export class OwnedUnit {
   /** The read that was on its way is over. */
   faded(): void {
     this.#fading.clear();
-    this.#fadingDue.clear();
+    this.#due.faded();
   }
 
   /** More messages of a key that is about to run, for those that share a commit; they run in this order or not at all. */
@@ -287,7 +282,7 @@ export class OwnedUnit {
       this.#running.has(seq) ||
       this.#settling.has(seq) ||
       (this.#fading.size > 0 && this.#fading.has(seq)) ||
-      (this.#queuedDue.size > 0 && this.#queuedDue.has(seq))
+      this.#due.isQueued(seq)
     );
   }
 
@@ -308,10 +303,11 @@ export class OwnedUnit {
       width = this.#widthOf(line.key);
       delivery = line.take(width);
     }
-    if (isMoving && width === 1) return;
+    if (isMoving && !this.#widths) return;
+    line.noteWidth(width);
     if (line.isEmpty) this.#lines.delete(line.key);
     else if (line.tail.size > 0 && !line.isFetching) {
-      if (this.#isParking(line) || isShort(line, width, this.bufferedChars)) this.#fetchTail(line, width);
+      if (this.#isParking(line) || isShort(line, this.bufferedChars)) this.#fetchTail(line);
     }
     if (width === 0 && !line.isLight) this.#lighten(line);
   }
@@ -324,28 +320,23 @@ export class OwnedUnit {
   #isToLineUp(line: KeyLine, seq: number): boolean {
     if (line.isHolder(seq)) return false;
     const width = line.hasDeadHolder ? 0 : this.#widthOf(line.key);
-    return width === 0 || (this.#queuedDue.size >= MAX_QUEUED_DUE && (line.queue.size > 0 || line.busy >= width));
+    return width === 0 || (this.#due.isFull && (line.queue.size > 0 || line.busy >= width));
   }
 
-  #lineUp(line: KeyLine, delivery: Delivery): void {
-    this.#liningUp.add(delivery.seq, line.key);
-    if (line.isEmpty) this.#lines.delete(line.key);
-    this.#sink.moved(this, delivery);
-  }
-
-  #fetchTail(line: KeyLine, width: number): void {
+  #fetchTail(line: KeyLine): void {
     line.isFetching = true;
-    this.#sink.wanted(this, line, takeTail(line, width), width > 1);
+    this.#sink.wanted(this, line, takeTail(line), line.width > 1);
   }
 
   #depth(line: KeyLine): number {
-    return depthOf(line, this.#widthOf(line.key), this.bufferedChars);
+    if (this.#widths) line.noteWidth(this.#widthOf(line.key));
+    return depthOf(line, this.bufferedChars);
   }
 
   /** So many of its line run before it that its payload would only take room. */
   #isFarBack(line: KeyLine, seq: number): boolean {
-    if (this.#widthOf(line.key) !== 1) return line.queue.size >= this.#depth(line);
-    return line.isHeld && line.firstHolder !== seq;
+    const depth = this.#depth(line);
+    return line.width === 1 ? line.isHeld && line.firstHolder !== seq : line.queue.size >= depth;
   }
 
   #hold(line: KeyLine, seq: number, state: HolderState): void {
@@ -385,11 +376,9 @@ export class OwnedUnit {
   }
 
   #park(line: KeyLine, delivery: Delivery): void {
-    const seq = line.deadHolder ?? delivery.seq;
-    const behind = { seq, isWritten: !this.#settling.has(seq) };
     this.#settling.add(delivery.seq, delivery.key);
     this.#hold(line, delivery.seq, 'dead');
-    this.#sink.moved(this, delivery, behind);
+    this.#sink.moved(this, delivery, 'aside');
   }
 
   #run(delivery: Delivery): void {

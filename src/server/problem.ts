@@ -102,6 +102,11 @@ export function thrownProblem(error: unknown): Problem {
     const title = 'The schema of the database does not fit';
     return { status: 503, code, title, detail: message, next: 'Run holdfast migrate.', more: { details } };
   }
+  if (isHoldfastError(error, 'SECRET_MISSING') || isHoldfastError(error, 'SECRET_WRONG')) {
+    const { code, message } = error;
+    const next = 'Start the server with the HOLDFAST_SECRET that sealed it.';
+    return { status: 503, code, title: 'The server cannot open its secrets', detail: message, next };
+  }
   if (isHoldfastError(error, 'FIELD_REDACTED')) {
     const { code, message, details } = error;
     const next = 'Search for something else, or ask somebody who may see it.';

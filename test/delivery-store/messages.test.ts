@@ -61,6 +61,33 @@ test('a message is read with all it was published with, and what is hidden is sh
   expect(await messages.get('00000000-0000-7000-8000-000000000000')).toBeUndefined();
 });
 
+test('operators are shown no more than others, and an edit does not deliver hashes in place of what was hidden [X.17]', async ({
+  postgres,
+}) => {
+  const { database, publishOne, dead } = await openDeliveries(postgres);
+  const { operator } = database;
+  const hidden = { body: true, headers: ['authorization'] } as const;
+  const headers = { Authorization: ['a', 'b'], Accept: ['x'] };
+  const [id = ''] = await publishOne(to('https://a.example/', { body: 'geheim', headers, hidden }));
+  await database.sql(`update $S.delivery set state = 2, failed_at = now(), error = '{}'`);
+  const found = await operator.show(id);
+  const payload = found.kind === 'found' ? (found.message.payload as Record<string, unknown>) : {};
+  expect(payload).toMatchObject({
+    body: redacted('geheim'),
+    headers: { Authorization: [redacted('a'), redacted('b')], Accept: ['x'] },
+  });
+  const changed = { ...payload, retries: 9, headers: { Accept: ['y'], Authorization: ['new', redacted('b')] } };
+  expect(await operator.edit(id, changed, { actor: 'ann' })).toMatchObject({ kind: 'edited', version: 1 });
+  expect(await database.rows(id)).toMatchObject([
+    { payload: { body: 'geheim', retries: 9, headers: { Authorization: ['new', 'b'], Accept: ['y'] } } },
+  ]);
+  expect(await operator.show(id)).toMatchObject({ message: { edits: [{ payload: { body: redacted('geheim') } }] } });
+  await database.sql(`update $S.delivery set state = 2, due_at = null, holds = false, failed_at = now(), error = '{}'`);
+  await operator.edit(id, { ...changed, body: 'open' }, { actor: 'ann' });
+  expect(await database.rows(id)).toMatchObject([{ payload: { body: 'open' } }]);
+  expect((await dead.list({}, { limit: 1 })).items).toEqual([]);
+});
+
 test('messages are selected by everything they were published with, in pages, the newest first [X.8]', async ({
   postgres,
 }) => {

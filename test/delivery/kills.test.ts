@@ -18,31 +18,35 @@ import type { DeliveringOptions } from './delivering-process.ts';
 const PROGRAM = fileURLToPath(new URL('delivering-process.ts', import.meta.url));
 const SECRET = 'a secret of more than 32 characters';
 
-/** Servers in processes of their own; whoever is killed is started again. */
+interface Server {
+  readonly child: ChildProcess;
+  readonly ready: Promise<unknown>;
+}
+
+/** Servers in processes of their own; in place of one that is killed another is started. */
 class Servers {
   readonly #options: DeliveringOptions;
-  readonly #children: ChildProcess[] = [];
+  readonly #servers: Server[] = [];
 
   constructor(options: DeliveringOptions) {
     this.#options = options;
     onTestFinished(async () => {
-      await Promise.all(this.#children.map((child) => ended(child)));
+      await Promise.all(this.#servers.map(({ child }) => ended(child)));
     });
   }
 
-  async start(): Promise<void> {
-    const child = spawn(process.execPath, [PROGRAM, JSON.stringify(this.#options)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    this.#children.push(child);
-    await once(createInterface({ input: child.stdout }), 'line');
+  start(): void {
+    const stdio = ['ignore', 'pipe', 'inherit'] as const;
+    const child = spawn(process.execPath, [PROGRAM, JSON.stringify(this.#options)], { stdio: [...stdio] });
+    this.#servers.push({ child, ready: once(createInterface({ input: child.stdout }), 'line') });
   }
 
-  /** Kills the one that has lived the longest, and starts another in its place. */
+  /** Kills the one that has lived the longest. */
   async killOne(): Promise<void> {
-    const child = this.#children.shift();
-    if (child) await ended(child);
-    await this.start();
+    const server = this.#servers.shift();
+    await server?.ready;
+    this.start();
+    if (server) await ended(server.child);
   }
 }
 
@@ -65,7 +69,6 @@ class Destination {
   readonly effects: string[] = [];
   /** By message and attempt: the ids of the messages that told of it. */
   readonly callbacks = new Map<string, Set<string>>();
-  arrivals = 0;
   /** Whoever asked was gone before it was answered. */
   cut = 0;
   open = 0;
@@ -79,7 +82,7 @@ class Destination {
     const handler: JobHandler<Job, never> = ({ name }) => void destination.effects.push(name);
     const listener = forExpress(receive<Job>({ name: 'job' }, handler));
     const server = createServer(async (request, response) => {
-      destination.#arrived(request.headers['upstash-message-id'] as string, response);
+      destination.#arrived(response);
       await destination.#turn();
       if (request.url === '/callback') {
         const chunks: Buffer[] = [];
@@ -117,8 +120,7 @@ class Destination {
     for (const go of held) go();
   }
 
-  #arrived(_id: string, response: ServerResponse): void {
-    this.arrivals += 1;
+  #arrived(response: ServerResponse): void {
     this.open += 1;
     response.on('close', () => {
       this.open -= 1;
@@ -156,7 +158,8 @@ needs('postgres')(
     const { publishing, signingKeys } = postgresDelivery({ pool, schema, secret: SECRET });
     const destination = await Destination.start(await signingKeys.get());
     const servers = new Servers({ url: postgres.url, schema, secret: SECRET, leaseMs: 500 });
-    await Promise.all([servers.start(), servers.start()]);
+    servers.start();
+    servers.start();
     const kills = amount(4, 30);
     const ids: string[] = [];
     for (let kill = 0; kill < kills; kill++) {

@@ -1,3 +1,4 @@
+import type { Deliveries } from '../../delivery/deliveries.ts';
 import { hideSecrets } from '../../kernel/hide-secrets.ts';
 import type { LogFields, Logger } from '../../kernel/log.ts';
 import { mcpServer } from '../../mcp/mcp-server.ts';
@@ -13,6 +14,7 @@ import { driveBulks } from '../drive-bulks.ts';
 import type { Io } from '../io.ts';
 import { importPackage } from '../import-package.ts';
 import { type Listening, listen, mounted } from '../listen.ts';
+import { databaseDeliveries } from '../open-deliveries.ts';
 import { databaseOperator, databaseSessions } from '../open-operator.ts';
 import { serverTokens } from '../server-tokens.ts';
 import { stopSignals } from '../stop-signals.ts';
@@ -64,8 +66,9 @@ export const serve: Command = {
     // Whatever is wrong with the database is told at once, not to the first who looks.
     await operator.handlers();
     const delivering = place && (await deliverHere(invocation, database, { ...place, logger: stderrLogger(io) }));
+    const deliveries = delivering?.deliveries ?? databaseDeliveries(database, io);
     const served = { operator, endedSessions: databaseSessions(database) };
-    await serveUntilStopped(invocation, served, tokens, { delivering });
+    await serveUntilStopped(invocation, served, tokens, { delivering, deliveries });
     return EXIT.ok;
   },
 };
@@ -93,10 +96,10 @@ export async function serveUntilStopped(
   invocation: Invocation,
   served: Served,
   tokens: readonly Token[],
-  { delivering, port }: Serving = {},
+  { delivering, port, deliveries = delivering?.deliveries }: Serving = {},
 ): Promise<void> {
   try {
-    const server = mounted(serverOf(invocation, served, tokens), delivering?.api);
+    const server = mounted(serverOf(invocation, served, tokens, deliveries), delivering?.api);
     await serving(invocation, server, served.operator, port);
   } finally {
     await delivering?.stop();
@@ -106,6 +109,8 @@ export async function serveUntilStopped(
 interface Serving {
   /** Is stopped when nothing more can come in. */
   readonly delivering?: DeliveringHere | undefined;
+  /** What is shown of deliveries. Default: those that are made here. */
+  readonly deliveries?: Deliveries | undefined;
   /** Where none was asked for. */
   readonly port?: number | undefined;
 }
@@ -144,6 +149,7 @@ function serverOf(
   { options, io, version }: Invocation,
   { operator, endedSessions }: Served,
   tokens: readonly Token[],
+  deliveries: Deliveries | undefined,
 ): OperatorServer {
   const redact = options.list('redact');
   const agents = mcpServer({
@@ -154,6 +160,7 @@ function serverOf(
   });
   return operatorServer({
     operator,
+    deliveries,
     tokens,
     endedSessions,
     basePath: options.text('base-path'),

@@ -1,4 +1,9 @@
-import type { DeliveryRequest, HeaderLists, HiddenParts } from '../../delivery/delivery-request.ts';
+import {
+  DELIVERY_TYPE,
+  type DeliveryRequest,
+  type HeaderLists,
+  type HiddenParts,
+} from '../../delivery/delivery-request.ts';
 import { sha256 } from '../../system/sha256.ts';
 
 /**
@@ -19,6 +24,32 @@ export function shownRequest(request: DeliveryRequest): DeliveryRequest {
     callback: callback && headersOf(callback),
     failureCallback: failureCallback && headersOf(failureCallback),
   };
+}
+
+/** The payload of a message of that type as people are shown it. */
+export function shownPayload(type: string, payload: unknown): unknown {
+  return type === DELIVERY_TYPE ? shownRequest(payload as DeliveryRequest) : payload;
+}
+
+/**
+ * What somebody made of a request that was shown, with what was hidden from him put back where he left it as it was: an edited message
+ * does not deliver hashes.
+ */
+export function restoredRequest(given: unknown, kept: DeliveryRequest): unknown {
+  if (typeof given !== 'object' || given === null || kept.hidden === undefined) return given;
+  const shown = shownRequest(kept);
+  const put = (value: unknown, seen: unknown, was: unknown): unknown => {
+    if (value === seen) return was;
+    if (typeof value !== 'object' || value === null) return value;
+    const part = (from: unknown, name: string): unknown => (from as Record<string, unknown> | undefined)?.[name];
+    if (Array.isArray(value)) return value.map((item, at) => put(item, part(seen, String(at)), part(was, String(at))));
+    const entries = Object.entries(value).map(([name, item]) => [name, put(item, part(seen, name), part(was, name))]);
+    return Object.fromEntries(entries) as unknown;
+  };
+  const { body, bodyBase64, ...rest } = given as DeliveryRequest;
+  const isBodyLeft = kept.hidden.body === true && body === shown.body;
+  const own = isBodyLeft ? { body: kept.body, bodyBase64: kept.bodyBase64 } : { body, bodyBase64 };
+  return { ...(put(rest, shown, kept) as object), ...own };
 }
 
 function hiddenBody(body: string | undefined, bodyBase64: string | undefined): { readonly body?: string } {

@@ -9,6 +9,7 @@ import type {
   MessageDetail,
   MessageSummary,
 } from '../../operator/operator-records.ts';
+import { shownPayload } from '../delivery/shown-request.ts';
 import type { SqlRunner } from '../sql-runner.ts';
 import { auditRow } from './audit-list.ts';
 import { type Fields, readJson, readRecord } from './read-record.ts';
@@ -46,14 +47,21 @@ export async function showMessage(
   const { deliveries, edits, audit, ...fields } = readJson(row, 'row') as Fields &
     Record<'deliveries' | 'edits' | 'audit', readonly Fields[]>;
   const read = deliveries.map(toDelivery);
+  const own = readRecord<Omit<MessageDetail, 'version' | 'deliveries' | 'edits' | 'audit'>>(fields, SUMMARY_DATES);
   const message = {
-    ...readRecord<Omit<MessageDetail, 'version' | 'deliveries' | 'edits' | 'audit'>>(fields, SUMMARY_DATES),
+    ...own,
+    payload: shownPayload(own.type, own.payload),
     version: Math.max(...read.map(({ version }) => version)),
     deliveries: read,
-    edits: edits.map((edit) => readRecord<EditRecord>(edit, ['editedAt'])),
+    edits: edits.map((edit) => toEdit(own.type, edit)),
     audit: audit.map((entry) => readRecord<AuditRecord>(entry, ['at'])),
   };
   return { kind: 'found', message };
+}
+
+function toEdit(type: string, fields: Fields): EditRecord {
+  const edit = readRecord<EditRecord>(fields, ['editedAt']);
+  return { ...edit, payload: shownPayload(type, edit.payload) };
 }
 
 function toDelivery(fields: Fields): DeliveryRecord {

@@ -1,4 +1,5 @@
 import { OptionCheck } from '../../kernel/check-options.ts';
+import { DELIVERY_TYPE, type DeliveryRequest } from '../../delivery/delivery-request.ts';
 import { checkChange } from '../../operator/check-request.ts';
 import { isBadId, parseDeliveryId } from '../../operator/delivery-id.ts';
 import type { Cancelled, Discarded, Edited, Replayed } from '../../operator/operator-outcomes.ts';
@@ -6,6 +7,7 @@ import type { DeliveryStatus } from '../../operator/operator-records.ts';
 import type { By, Operator } from '../../operator/operator.ts';
 import { event } from '../../outbox/event.ts';
 import { serializePayload } from '../../outbox/payload.ts';
+import { restoredRequest } from '../delivery/shown-request.ts';
 import type { SqlParam, SqlRunner } from '../sql-runner.ts';
 import { replayWhere } from './dead-letter-list.ts';
 import { resolveHandler, resolveHandlers } from './resolve-handlers.ts';
@@ -123,9 +125,13 @@ async function edit(
   checkChange('edit', by, { generation });
   const parsed = parseDeliveryId(id);
   if (isBadId(parsed)) return parsed;
-  const [row] = await sql.query(`select type from ${schema}.outbox where id = $1::text::uuid`, [parsed.messageId]);
+  const typeRead = `select type, case type when '${DELIVERY_TYPE}' then payload::text end as request
+    from ${schema}.outbox where id = $1::text::uuid`;
+  const [row] = await sql.query(typeRead, [parsed.messageId]);
   if (row === undefined) return { kind: 'not-found' };
-  const text = await serializePayload(event(String(row['type'])), payload);
+  const kept = row['request'];
+  const whole = typeof kept === 'string' ? restoredRequest(payload, JSON.parse(kept) as DeliveryRequest) : payload;
+  const text = await serializePayload(event(String(row['type'])), whole);
   const call = `operator_edit($1::text::uuid, $2::text::jsonb, $3::text::int, $4::text::bigint, $5::text, $6::text)`;
   const params = [parsed.messageId, text, version ?? null, generation ?? null, by.actor, by.reason ?? null];
   return ask<Edited>(sql, schema, call, params);

@@ -1,0 +1,153 @@
+import { type Finding, listRates, median, perSecond, quantile } from '../engine/finding.ts';
+import type { Child } from './child-process.ts';
+import type { Contestant, Job } from './contestant.ts';
+import type { Arrivals } from './sink-process.ts';
+
+/** What a measure is given. */
+export interface DeliveryBench {
+  readonly ours: () => Promise<Contestant>;
+  readonly theirs: () => Promise<Contestant>;
+  /** Tells its ports. */
+  readonly sink: Child<readonly number[]>;
+  readonly size: {
+    readonly count: number;
+    readonly rounds: number;
+    readonly concurrency: number;
+    readonly scheduled: number;
+  };
+  readonly say: (line: string) => void;
+}
+
+const DAY_MS = 86_400_000;
+const LOOK_MS = 25;
+
+function jobsFor(ports: readonly number[], count: number): readonly Job[] {
+  return Array.from({ length: count }, (_, n) => ({
+    url: `http://127.0.0.1:${ports[n % ports.length] ?? 0}/hooks/orders`,
+    body: JSON.stringify({ event: 'order.placed', n, customer: `customer-${n}`, note: 'x'.repeat(120) }),
+  }));
+}
+
+/** Deliveries a second, from the first that arrives until all are written as delivered. */
+async function rateOf(
+  contestant: Contestant,
+  { sink, size, say }: DeliveryBench,
+  ports: readonly number[],
+): Promise<number> {
+  await contestant.fill(jobsFor(ports, size.count));
+  await sink.ask('begin');
+  const worker = await contestant.start(size.concurrency);
+  const arrived = async (): Promise<Arrivals> => (await sink.ask('tell')) as Arrivals;
+  while ((await arrived()).count < size.count) await pause(LOOK_MS);
+  while (!(await contestant.isDrained())) await pause(LOOK_MS);
+  const endMs = Date.now();
+  const { count, firstMs } = await arrived();
+  const cpuMs = await worker.cpuMs();
+  await worker.stop();
+  const rate = (size.count / (endMs - firstMs)) * 1_000;
+  const perOne = ((cpuMs / size.count) * 1_000).toFixed(0);
+  say(`  ${contestant.name} ${perSecond(rate)}, ${perOne} µs of processor time each, ${count} arrived`);
+  return rate;
+}
+
+/** To one destination, and to several. */
+export async function drain(bench: DeliveryBench): Promise<Finding[]> {
+  const { sink, size, say } = bench;
+  const [first = 0] = sink.first;
+  const findings: Finding[] = [];
+  for (const [where, ports] of [
+    ['one destination', [first]],
+    [`${sink.first.length} destinations`, sink.first],
+  ] as const) {
+    say(`  ${where}`);
+    const rates = new Map<string, number[]>();
+    // In turns, so that a noisy machine favours nobody.
+    for (let round = 0; round < size.rounds; round++) {
+      for (const open of round % 2 === 0 ? [bench.ours, bench.theirs] : [bench.theirs, bench.ours]) {
+        const contestant = await open();
+        const rate = await rateOf(contestant, bench, ports);
+        rates.set(contestant.name, [...(rates.get(contestant.name) ?? []), rate]);
+        await contestant.close();
+      }
+    }
+    const medians = new Map([...rates].map(([name, all]) => [name, median(all)]));
+    const ours = medians.get('holdfast') ?? Number.NaN;
+    medians.delete('holdfast');
+    const ratio = ours / Math.max(...medians.values());
+    findings.push({
+      measure: `${size.count.toLocaleString('en')} deliveries to ${where}, ${size.concurrency} at once`,
+      ours: perSecond(ours),
+      others: listRates(medians),
+      ratio,
+      goal: '1.5 × a worker with fetch',
+      isReached: ratio >= 1.5,
+    });
+  }
+  return findings;
+}
+
+const PUBLISH_RATE = 200;
+
+/** How long it takes to publish one message, at a steady rate, while a backlog is delivered. */
+export async function publishUnderLoad(bench: DeliveryBench): Promise<Finding[]> {
+  const { sink, size, say } = bench;
+  const told: string[] = [];
+  for (const open of [bench.ours, bench.theirs]) {
+    const contestant = await open();
+    await contestant.fill(jobsFor(sink.first, size.count * 2));
+    await sink.ask('begin');
+    const worker = await contestant.start(size.concurrency);
+    while (((await sink.ask('tell')) as Arrivals).count === 0) await pause(1);
+    const took: number[] = [];
+    const jobs = jobsFor(sink.first, PUBLISH_RATE * 5);
+    const startedMs = performance.now();
+    const calls: Promise<void>[] = [];
+    for (const [n, job] of jobs.entries()) {
+      await pause(Math.max(0, startedMs + (n * 1_000) / PUBLISH_RATE - performance.now()));
+      const atMs = performance.now();
+      calls.push(worker.publish(job).then(() => void took.push(performance.now() - atMs)));
+    }
+    await Promise.all(calls);
+    const isStillBusy = ((await sink.ask('tell')) as Arrivals).count < size.count * 2;
+    const [p50, p99] = [quantile(took, 0.5), quantile(took, 0.99)].map((ms) => `${ms.toFixed(1)} ms`);
+    told.push(`p50 ${p50}, p99 ${p99}`);
+    say(`  ${contestant.name} p50 ${p50}, p99 ${p99}${isStillBusy ? '' : ' (the backlog was gone before the end)'}`);
+    await worker.stop();
+    await contestant.close();
+  }
+  const [ours = '', theirs = ''] = told;
+  const measure = `publishing ${PUBLISH_RATE} messages a second, one by one, while a backlog is delivered`;
+  return [{ measure, ours: `${ours} (HTTP)`, others: `BullMQ ${theirs} (queue.add)`, goal: 'none' }];
+}
+
+/** The same deliveries with very many that are not due beside them. */
+export async function scheduled(bench: DeliveryBench): Promise<Finding[]> {
+  const { sink, size, say } = bench;
+  const contestant = await bench.ours();
+  const without: number[] = [];
+  const beside: number[] = [];
+  await rateOf(contestant, bench, sink.first);
+  for (let round = 0; round < size.rounds; round++) without.push(await rateOf(contestant, bench, sink.first));
+  const atMs = performance.now();
+  for (let left = size.scheduled; left > 0; left -= 50_000) {
+    await contestant.fill(jobsFor(sink.first, Math.min(left, 50_000)), DAY_MS);
+    say(`  ${left} to schedule, ${((performance.now() - atMs) / 1_000).toFixed(0)} s`);
+  }
+  for (let round = 0; round < size.rounds; round++) beside.push(await rateOf(contestant, bench, sink.first));
+  await contestant.close();
+  const ratio = median(beside) / median(without);
+  return [
+    {
+      measure: `deliveries beside ${size.scheduled.toLocaleString('en')} scheduled messages`,
+      ours: perSecond(median(beside)),
+      others: `${perSecond(median(without))} without`,
+      ratio,
+      goal: '80 % of the rate without',
+      isReached: ratio >= 0.8,
+    },
+  ];
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
