@@ -2,7 +2,7 @@ import { DueRows } from './due-rows.ts';
 import { type HolderState, KeyLine } from './key-line.ts';
 import { depthOf, isShort, noteFetched, takeTail } from './line-room.ts';
 import { type Lines, widthOf } from './lines.ts';
-import type { Delivery, Token, UnitLoad } from './relay-store.ts';
+import type { Behind, Delivery, Token, UnitLoad } from './relay-store.ts';
 import { Settling } from './settling.ts';
 import { StartMarks } from './start-marks.ts';
 
@@ -12,8 +12,8 @@ export interface UnitSink {
   runnable(delivery: Delivery): void;
   /** These places in line are next and their deliveries must be fetched; `isAhead`: without large payloads. */
   wanted(unit: OwnedUnit, line: KeyLine, seqs: readonly number[], isAhead: boolean): void;
-  /** `aside`: it stands behind a dead letter · `line`: it is due and there is no place for it, so it is to stand in line as ready. */
-  moved(unit: OwnedUnit, delivery: Delivery, to: 'aside' | 'line'): void;
+  /** To be set aside behind a dead letter; without one: it is due and there is no place for it, so it is to stand in line as ready. */
+  moved(unit: OwnedUnit, delivery: Delivery, behind?: Behind): void;
 }
 
 /**
@@ -160,7 +160,7 @@ export class OwnedUnit {
     if (line && this.#widths && this.#isToLineUp(line, seq)) {
       this.#due.lineUp(seq);
       if (line.isEmpty) this.#lines.delete(line.key);
-      return this.#sink.moved(this, delivery, 'line');
+      return this.#sink.moved(this, delivery);
     }
     this.#due.queue(seq);
     const kept = line && this.#isFarBack(line, seq) ? withoutPayload(delivery) : delivery;
@@ -376,9 +376,11 @@ export class OwnedUnit {
   }
 
   #park(line: KeyLine, delivery: Delivery): void {
+    const seq = line.deadHolder ?? delivery.seq;
+    const behind = { seq, isWritten: !this.#settling.has(seq) };
     this.#settling.add(delivery.seq, delivery.key);
     this.#hold(line, delivery.seq, 'dead');
-    this.#sink.moved(this, delivery, 'aside');
+    this.#sink.moved(this, delivery, behind);
   }
 
   #run(delivery: Delivery): void {
