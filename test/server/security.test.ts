@@ -235,7 +235,10 @@ describe('the operator server', () => {
     const key = 'ann@example.com';
     const letter = { key, error: undefined };
     const { operator, asked } = scriptedOperator({
-      show: { kind: 'found', message: { key, idempotencyKey: key, payload: { key: 1 }, headers: {}, deliveries: [], edits: [], audit: [] } },
+      show: {
+        kind: 'found',
+        message: { key, idempotencyKey: key, payload: { key: 1 }, headers: {}, deliveries: [], edits: [], audit: [] },
+      },
       messages: { items: [{ key, lastError: undefined }] },
       deadLetters: { items: [letter] },
       heldKeys: { items: [{ key, holder: {} }], next: `32~${key}` },
@@ -252,7 +255,17 @@ describe('the operator server', () => {
     const redact = { paths: ['customer.email'] };
     const { url } = await serveHere({ operator, tokens: TOKENS, redact });
     const shown = await serveHere({ operator, tokens: TOKENS, redact: { ...redact, showKeys: true } });
-    const reads = ['messages/m', 'messages', 'dead-letters', 'keys', 'bulk/b/items', 'bulk', 'audit', 'messages/m/why', 'trace?id=m'];
+    const reads = [
+      'messages/m',
+      'messages',
+      'dead-letters',
+      'keys',
+      'bulk/b/items',
+      'bulk',
+      'audit',
+      'messages/m/why',
+      'trace?id=m',
+    ];
     for (const path of reads) {
       const text = async (at: string): Promise<string> =>
         (await fetch(`${at}/api/${path}`, { headers: as('operator') })).text();
@@ -269,10 +282,14 @@ describe('the operator server', () => {
     }
     const acts = { bulk: { verb: 'replay', filter: { key } }, 'keys/release': { handler: 'h', key } };
     for (const [path, body] of Object.entries(acts)) {
-      expect(await codeOf(await fetch(`${url}/api/${path}`, change(body, as('operator')))), path).toBe('FIELD_REDACTED');
+      expect(await codeOf(await fetch(`${url}/api/${path}`, change(body, as('operator')))), path).toBe(
+        'FIELD_REDACTED',
+      );
     }
     expect(asked).toEqual([]);
-    expect((await fetch(`${shown.url}/api/keys/release`, change(acts['keys/release'], as('operator')))).status).toBe(200);
+    expect((await fetch(`${shown.url}/api/keys/release`, change(acts['keys/release'], as('operator')))).status).toBe(
+      200,
+    );
   });
 
   test('stands whatever is sent to it, and tells browsers to run nothing but its own files [X.9]', async () => {

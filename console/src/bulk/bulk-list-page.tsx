@@ -36,7 +36,12 @@ const COLUMNS: readonly Column<Bulk>[] = [
     cell: ({ counts }) => <span className={counts.failed > 0 ? 'bad-text' : 'muted'}>{count(counts.failed)}</span>,
   },
   { head: 'By', isExtra: true, cell: ({ actor }) => <bdi>{actor}</bdi> },
-  { head: 'Begun', isFigure: true, card: 'end', cell: ({ startedAt, createdAt }) => <Ago at={startedAt ?? createdAt} /> },
+  {
+    head: 'Begun',
+    isFigure: true,
+    card: 'end',
+    cell: ({ startedAt, createdAt }) => <Ago at={startedAt ?? createdAt} />,
+  },
 ];
 
 const STATES = [

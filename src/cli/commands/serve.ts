@@ -108,7 +108,11 @@ function portOf({ options }: Invocation): number {
   return port;
 }
 
-function serverOf({ options, io, version }: Invocation, { operator, endedSessions }: Served, tokens: readonly Token[]): OperatorServer {
+function serverOf(
+  { options, io, version }: Invocation,
+  { operator, endedSessions }: Served,
+  tokens: readonly Token[],
+): OperatorServer {
   const redact = options.list('redact');
   const agents = mcpServer({
     operator,
