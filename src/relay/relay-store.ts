@@ -274,10 +274,9 @@ export type Settlement =
       readonly error: DeliveryError;
     });
 
-/** A dead letter that others are set aside behind. */
+/** A dead letter that others are set aside behind. `isWritten`: the store has said that it is one; else it may not be written yet. */
 export interface Behind {
   readonly seq: number;
-  /** The store has answered that it is one; otherwise it may not be written yet. */
   readonly isWritten: boolean;
 }
 
