@@ -41,8 +41,12 @@ export function restoredRequest(given: unknown, kept: DeliveryRequest): unknown 
   const put = (value: unknown, seen: unknown, was: unknown): unknown => {
     if (value === seen) return was;
     if (typeof value !== 'object' || value === null) return value;
-    if (Array.isArray(value)) return value.map((item, at) => put(item, part(seen, String(at)), part(was, String(at))));
-    const entries = Object.entries(value).map(([name, item]) => [name, put(item, part(seen, name), part(was, name))]);
+    if (Array.isArray(value))
+      return value.map((item, at) => put(item, fieldOf(seen, String(at)), fieldOf(was, String(at))));
+    const entries = Object.entries(value).map(([name, item]) => [
+      name,
+      put(item, fieldOf(seen, name), fieldOf(was, name)),
+    ]);
     return Object.fromEntries(entries) as unknown;
   };
   const { body, bodyBase64, ...rest } = given as DeliveryRequest;
@@ -51,7 +55,7 @@ export function restoredRequest(given: unknown, kept: DeliveryRequest): unknown 
   return { ...(put(rest, shown, kept) as object), ...own };
 }
 
-function part(from: unknown, name: string): unknown {
+function fieldOf(from: unknown, name: string): unknown {
   return (from as Record<string, unknown> | undefined)?.[name];
 }
 
