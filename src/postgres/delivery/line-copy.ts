@@ -21,6 +21,11 @@ const NO_LIMITS: FlowSetting = { isPaused: false };
 const LOOK_EVERY_MS = 1_000;
 /** What nobody has asked for this long is not followed any more. */
 const KEPT_MS = 60_000;
+/**
+ * While somebody's transaction stays open, all that was changed since its beginning is read at each look: of that the latest. What is left
+ * out was seen by a look before.
+ */
+const MOST_LOOKED_AT = 1_000;
 /** Every so many looks all that is kept is fetched again: a row that was deleted is changed by nobody. */
 const ALL_EVERY = 10;
 
@@ -52,7 +57,9 @@ export class LineCopy {
     ): string => `select 'flow:' || f.key as line, json_build_object('parallelism', f.parallelism,
         'rate', f.rate, 'periodMs', f.period_ms, 'isPaused', f.is_paused)::text as setting from ${schema}.http_flow f where ${where}`;
     this.#fetchStatement = `${queues(`q.name ${named('queue:')}`)} union all ${flows(`f.key ${named('flow:')}`)}`;
-    this.#lookStatement = `${queues('q.tx >= $1::text::xid8')} union all ${flows('f.tx >= $1::text::xid8')}
+    const changed = (row: string): string =>
+      `${row}.tx >= $1::text::xid8 order by ${row}.tx desc limit ${MOST_LOOKED_AT}`;
+    this.#lookStatement = `(${queues(changed('q'))}) union all (${flows(changed('f'))})
       union all select null, pg_snapshot_xmin(pg_current_snapshot())::text`;
   }
 
