@@ -74,6 +74,8 @@ describe('the API of deliveries', () => {
     expect(await read('url-groups')).toMatchObject([{ name: 'all' }]);
     await write('flow-controls/pin', { key: 'tenant-1', rate: 5 });
     for (const verb of ['pause', 'resume', 'reset']) await write(`flow-controls/${verb}`, { key: 'tenant-1' });
+    await write('flow-controls/unpin', { key: 'tenant-1' });
+    await write('flow-controls/pin', { key: 'tenant-1', rate: 5 });
     expect(await read('flow-controls?search=tenant')).toMatchObject([{ key: 'tenant-1', isRatePinned: true }]);
     await write('destinations/open', { destination: 'https://shop.example', reason: 'they asked' });
     expect(await read('destinations')).toMatchObject([{ destination: 'https://shop.example', breaker: 'open' }]);
@@ -118,6 +120,9 @@ describe('the API of deliveries', () => {
     });
     const sent = await write<{ messageIds: string[] }>('events', { type: 'order.paid', data: { id: 7 } });
     const [message = ''] = sent.messageIds;
+    const tested = await write<{ messageId: string }>(`endpoints/${id}/test`, {});
+    await write(`messages/${tested.messageId}/cancel`, {});
+    await write(`endpoints/ep_none/test`, {}, 404);
     await write(`endpoints/${id}/resend`, { messageId: message });
     await write(`endpoints/${id}/resend`, { messageId: first }, 404);
 
