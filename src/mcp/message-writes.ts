@@ -19,7 +19,11 @@ const DONE = { replay: 'replayed', discard: 'discarded' } as const;
 /** The tool that does one thing to what failed of a message. */
 function onFailed(
   verb: Verb,
-  { title, description, isDestructive }: { readonly title: string; readonly description: string; readonly isDestructive: boolean },
+  {
+    title,
+    description,
+    isDestructive,
+  }: { readonly title: string; readonly description: string; readonly isDestructive: boolean },
 ): Tool {
   const name = `${verb}_dlq_event`;
   return {

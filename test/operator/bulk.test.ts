@@ -319,7 +319,10 @@ describe('a bulk operation', () => {
     const id = await desk.start({ ...REPLAY, limit: 1_000_000 });
     const pages = async (outcome: BulkOutcome): Promise<string[]> => {
       const { items: some, next } = await desk.database.operator.bulkItems(id, { outcome, limit: 700 });
-      const rest = next === undefined ? [] : (await desk.database.operator.bulkItems(id, { outcome, cursor: next, limit: 1_000 })).items;
+      const rest =
+        next === undefined
+          ? []
+          : (await desk.database.operator.bulkItems(id, { outcome, cursor: next, limit: 1_000 })).items;
       return [...some, ...rest].map((one) => one.id);
     };
     // Those that have no row yet are listed too, each once, also when the first have begun.

@@ -119,7 +119,12 @@ test('what a worker sets aside in the moment its key is released is not set asid
   expect(await park(first)).toBe(1);
   const operator = await database.connect();
   await operator.query('begin');
-  const { rows } = await operator.query('select operator_release_key($1, $2, $3, $4) as n', [row.handler, 'k', 'ann', null]);
+  const { rows } = await operator.query('select operator_release_key($1, $2, $3, $4) as n', [
+    row.handler,
+    'k',
+    'ann',
+    null,
+  ]);
   expect(rows).toEqual([{ n: 2 }]);
   const parking = park(second);
   await database.waitingForLocks(1);

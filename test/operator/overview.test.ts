@@ -245,7 +245,9 @@ describe('what is kept besides messages', () => {
     ]);
   });
 
-  test('a key that is held tells since when, and which breaker its next attempt waits for [X.18] [X.10]', async ({ postgres: server }) => {
+  test('a key that is held tells since when, and which breaker its next attempt waits for [X.18] [X.10]', async ({
+    postgres: server,
+  }) => {
     const database = await OperatorDatabase.open(server);
     await database.handler(1, 'mail', 'welcome');
     await database.dead({ key: 'k', error: SMTP_ERROR, failedSecondsAgo: 3_600 });
