@@ -40,6 +40,7 @@ export type {
 export type { BreakerOptions } from './relay/breaker.ts';
 export type { Lines } from './relay/lines.ts';
 export type { RefusedReason, RelayEvent, RelayObserver } from './relay/relay-event.ts';
+export type { HouseReport, KeepOptions } from './relay/house-report.ts';
 export type {
   BreakerAnswer,
   BreakerChange,
@@ -52,8 +53,6 @@ export type {
   FreeUnit,
   HandlerRegistration,
   Holder,
-  HouseReport,
-  KeepOptions,
   Lane,
   MarkTarget,
   OpenState,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { RelayEvent } from '../relay/relay-event.ts';
-import type { Delivery, HouseReport } from '../relay/relay-store.ts';
+import type { HouseReport } from '../relay/house-report.ts';
+import type { Delivery } from '../relay/relay-store.ts';
 import { virtualTime } from '../testing/virtual-time.ts';
 import type { Io } from './io.ts';
 import { Output } from './output.ts';

@@ -118,13 +118,10 @@ async function attempt(
   secrets: readonly string[],
   ctx: Context,
 ): Promise<CallOutcome> {
-  const body = Buffer.from(
-    request.bodyBase64 ?? request.body ?? '',
-    request.bodyBase64 === undefined ? 'utf8' : 'base64',
-  );
+  const { bodyBase64, body = bodyBase64 === undefined ? '' : Buffer.from(bodyBase64, 'base64') } = request;
   const signature = await asked(host, ctx, signatureOf(host, request, secrets, ctx.id, body));
   if (!signature) return { kind: 'failed', why: 'final', error: 'the endpoint was deleted' };
-  const facts = { messageId: ctx.id, attempt: ctx.attempt, bodyLength: body.length, signature };
+  const facts = { messageId: ctx.id, attempt: ctx.attempt, bodyLength: Buffer.byteLength(body), signature };
   const headers = outgoingHeaders(request, facts);
   const { method, timeoutMs } = request;
   return exchange(host, { url, method, headers, body, timeoutMs, signal: ctx.signal });
@@ -135,7 +132,7 @@ async function signatureOf(
   { signedBy, url }: DeliveryRequest,
   secrets: readonly string[],
   messageId: string,
-  body: Uint8Array,
+  body: Uint8Array | string,
 ): Promise<Readonly<Record<string, string>> | undefined> {
   const nowMs = effects.now().wallMs;
   if (signedBy === 'server') {

@@ -5,6 +5,7 @@ import { connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import type { AddressGuard } from './address-guard.ts';
+import { MAX_WIDTH } from './destination-width.ts';
 
 /** Asks for all addresses of a name. */
 export type Resolve = (
@@ -18,6 +19,11 @@ export class AddressRefused extends Error {
   readonly code = 'ADDRESS_REFUSED';
 }
 
+/** Who asks for a socket is told how to give that up, should one have to be opened. */
+export interface SocketWatch {
+  readonly onOpening?: ((cancel: (reason: Error) => void) => void) | undefined;
+}
+
 /** The way to destinations: sockets that are connected, and kept, only to addresses that may be called. */
 export interface GuardedSockets {
   /** `isFresh`: with a socket of its own. */
@@ -25,13 +31,13 @@ export interface GuardedSockets {
   close(): void;
 }
 
-// How long a socket that nobody uses is kept, and how many for one destination.
+// How long a socket that nobody uses is kept; for one destination as many as it may have in use, or they were opened again and again.
 const IDLE_MS = 15_000;
-const MOST_IDLE = 32;
+const MOST_IDLE = MAX_WIDTH;
 
 type Connected = (error: Error | null, socket: Duplex) => void;
 /** What Node adds to the options of a request before it asks for a socket. */
-type SocketOptions = ClientRequestArgs & { readonly _agentKey?: string; readonly servername?: string };
+type SocketOptions = ClientRequestArgs & SocketWatch & { readonly _agentKey?: string; readonly servername?: string };
 
 /** Sockets by these rules. `ca`: whom to trust besides the authorities everybody trusts. */
 export function guardedSockets(
@@ -104,11 +110,12 @@ class GuardedWay {
     this.#ca = ca;
   }
 
-  /** Calls back with a socket that is connected and encrypted, ready to be written to; the signal of the request ends the attempt. */
+  /** Calls back with a socket that is connected and encrypted, ready to be written to, or with why not: also when it is given up. */
   open(options: SocketOptions, isSecure: boolean, connected: Connected): void {
-    const { host, signal } = options;
-    const name = String(host ?? '');
-    const opening = new Opening(signal, connected);
+    const { host, onOpening } = options;
+    const name = host ?? '';
+    const opening = new Opening(connected);
+    onOpening?.((reason) => opening.fail(reason));
     this.#allowed(name, (error, addresses) => {
       if (opening.isOver) return;
       if (error) return opening.fail(error);
@@ -134,7 +141,7 @@ class GuardedWay {
   }
 
   #secure(opening: Opening, socket: Socket, { host, servername }: SocketOptions): void {
-    const name = servername ?? String(host ?? '');
+    const name = servername ?? host ?? '';
     const secure = connectTls({
       socket,
       servername: isIP(name) === 0 ? name : '',
@@ -171,15 +178,12 @@ class GuardedWay {
 
 /** One socket on its way: it is handed out once, or destroyed. */
 class Opening {
-  readonly #signal: AbortSignal | undefined;
   readonly #connected: Connected;
   #socket: Socket | undefined;
   isOver = false;
 
-  constructor(signal: AbortSignal | undefined, connected: Connected) {
-    this.#signal = signal;
+  constructor(connected: Connected) {
     this.#connected = connected;
-    signal?.addEventListener('abort', this.#aborted);
   }
 
   watch(socket: Socket): void {
@@ -205,12 +209,9 @@ class Opening {
 
   readonly #failed = (error: Error): void => this.fail(error);
 
-  readonly #aborted = (): void => this.fail(this.#signal?.reason as Error);
-
   #end(): boolean {
     if (this.isOver) return false;
     this.isOver = true;
-    this.#signal?.removeEventListener('abort', this.#aborted);
     return true;
   }
 }

@@ -1,7 +1,19 @@
 import type { HeaderLists } from './delivery-request.ts';
 
+// They are few, and come with every answer. What is beyond is made each time.
+const MOST_KNOWN = 1_000;
+const known = new Map<string, string>();
+
 /** A header's name as it is usually written: `content-type` is `Content-Type`. */
 export function canonicalName(name: string): string {
+  const found = known.get(name);
+  if (found !== undefined) return found;
+  const made = written(name);
+  if (known.size < MOST_KNOWN && name.length < 100) known.set(name, made);
+  return made;
+}
+
+function written(name: string): string {
   return name.toLowerCase().replaceAll(/(?:^|-)[a-z]/g, (letter) => letter.toUpperCase());
 }
 

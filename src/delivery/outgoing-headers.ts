@@ -33,6 +33,8 @@ const OURS: ReadonlySet<string> = new Set([
  */
 export function outgoingHeaders(request: DeliveryRequest, facts: OutgoingFacts): Record<string, string | string[]> {
   const own = ownHeaders(request, facts);
+  const names = Object.keys(request.headers);
+  if (names.length === 0) return own;
   const taken = new Set(Object.keys(own).map((name) => name.toLowerCase()));
   const headers: Record<string, string | string[]> = {};
   const named = namedByConnection(request);

@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto';
+import { createHmac, hash } from 'node:crypto';
 
 /** What a signature of QStash is made of. */
 export interface QstashSignature {
@@ -7,7 +7,7 @@ export interface QstashSignature {
   /** The destination, letter for letter: receivers compare it so. */
   readonly url: string;
   /** As it goes out. */
-  readonly body: Uint8Array;
+  readonly body: Uint8Array | string;
   readonly nowMs: number;
   /** Of this attempt alone. */
   readonly tokenId: string;
@@ -28,7 +28,7 @@ export function signQstash({ key, url, body, nowMs, tokenId }: QstashSignature):
     nbf: 0,
     iat: nowS,
     jti: tokenId,
-    body: createHash('sha256').update(body).digest('base64url'),
+    body: hash('sha256', body, 'base64url'),
   });
   const signed = `${HEAD}.${claims}`;
   return `${signed}.${createHmac('sha256', key).update(signed).digest('base64url')}`;

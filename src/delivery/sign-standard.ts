@@ -11,7 +11,7 @@ export interface StandardSignature {
   /** Of this attempt. */
   readonly nowMs: number;
   /** As it goes out. */
-  readonly body: Uint8Array;
+  readonly body: Uint8Array | string;
 }
 
 /** The headers of Standard Webhooks 1.0.0: id, time of the attempt, and one `v1` signature for each secret. */

@@ -45,3 +45,8 @@ export function noteFetched(line: KeyLine, deliveries: readonly Delivery[]): voi
   const chars = deliveries.reduce((sum, { payload }) => sum + (payload?.length ?? 0), 0);
   line.fetchSize = Math.floor(WIDE_FETCH_CHARS / Math.max(1, chars / deliveries.length));
 }
+
+/** It is fetched when it is started. */
+export function withoutPayload(delivery: Delivery): Delivery {
+  return { ...delivery, payload: undefined };
+}

@@ -4,7 +4,8 @@ import type { Dispatcher } from './dispatcher.ts';
 import type { HandlerDefinition } from './handler.ts';
 import type { OwnedUnit } from './owned-unit.ts';
 import type { RelayEvent } from './relay-event.ts';
-import { HOUSE_UNIT, type KeepOptions, type Lane, type RelaySession, type Survey, type Token } from './relay-store.ts';
+import type { KeepOptions } from './house-report.ts';
+import { HOUSE_UNIT, type Lane, type RelaySession, type Survey, type Token } from './relay-store.ts';
 import { shareOf } from './share.ts';
 
 /** What membership works with. */

@@ -1,6 +1,6 @@
 import { DueRows } from './due-rows.ts';
 import { type HolderState, KeyLine } from './key-line.ts';
-import { depthOf, isShort, noteFetched, takeTail } from './line-room.ts';
+import { depthOf, isShort, noteFetched, takeTail, withoutPayload } from './line-room.ts';
 import { type Lines, widthOf } from './lines.ts';
 import type { Behind, Delivery, Token, UnitLoad } from './relay-store.ts';
 import { Settling } from './settling.ts';
@@ -395,8 +395,4 @@ export class OwnedUnit {
   #unbuffer({ payload }: Delivery): void {
     this.bufferedChars -= payload?.length ?? 0;
   }
-}
-
-function withoutPayload(delivery: Delivery): Delivery {
-  return { ...delivery, payload: undefined };
 }

@@ -1,5 +1,6 @@
 import type { Failure } from '../retry/failure.ts';
-import type { Delivery, DeliveryError, HouseReport } from './relay-store.ts';
+import type { HouseReport } from './house-report.ts';
+import type { Delivery, DeliveryError } from './relay-store.ts';
 
 /** Why a result was not accepted. */
 export type RefusedReason = 'lease-lost' | 'row-changed' | 'outcome-unknown';

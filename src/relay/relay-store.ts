@@ -1,6 +1,7 @@
 import type { RetryState } from '../kernel/retry-state.ts';
 import type { Envelope } from '../outbox/envelope.ts';
 import type { ForeignMessage, OutboxStore, SendResult } from '../outbox/outbox-store.ts';
+import type { HouseReport, KeepOptions } from './house-report.ts';
 import type { RelayEvent } from './relay-event.ts';
 
 /**
@@ -282,10 +283,9 @@ export type Settlement =
   /** Its time has come, but not its turn: it is read with those that are ready from now on. */
   | (SettleTarget & { readonly kind: 'ready' });
 
-/** A dead letter that others are set aside behind. */
+/** A dead letter that others are set aside behind. `isWritten`: the store has said that it is one; else it may not be written yet. */
 export interface Behind {
   readonly seq: number;
-  /** The store has answered that it is one; otherwise it may not be written yet. */
   readonly isWritten: boolean;
 }
 
@@ -310,30 +310,6 @@ export interface RunningReport {
   readonly unit: number;
   readonly attempt: number;
   readonly startedMsAgo: number;
-}
-
-/** How long things are kept, and when senders are refused. */
-export interface KeepOptions {
-  readonly historyMs: number;
-  /** Open deliveries at which `send` is refused with `OUTBOX_FULL`; absent: never. */
-  readonly maxPending: number | undefined;
-}
-
-/** What the housekeeper found. */
-export interface HouseReport {
-  readonly pending: number;
-  readonly failed: number;
-  /** The age of the oldest ready delivery. */
-  readonly oldestMs: number | undefined;
-  readonly isFull: boolean;
-  /** Open deliveries that no live worker serves: no handler known, no worker for the handler, or for its generation. */
-  readonly unserved: readonly {
-    readonly reason: 'no-handler' | 'no-worker' | 'generation-unserved';
-    readonly handler: string | undefined;
-    readonly type: string | undefined;
-    readonly generation: number | undefined;
-    readonly count: number;
-  }[];
 }
 
 /** One worker's conversation with the database. Every call is bounded by a timeout and rejects when the database is away. */

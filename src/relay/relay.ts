@@ -7,7 +7,8 @@ import { Membership } from './membership.ts';
 import { Mirror, type MirrorOptions } from './mirror.ts';
 import { Reader } from './reader.ts';
 import type { RelayEvent, RelayObserver } from './relay-event.ts';
-import type { KeepOptions, RelaySession } from './relay-store.ts';
+import type { KeepOptions } from './house-report.ts';
+import type { RelaySession } from './relay-store.ts';
 import type { RunWrapper } from './run-wrapper.ts';
 
 /** What a relay is made of. */

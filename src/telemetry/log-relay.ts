@@ -1,6 +1,7 @@
 import { CORRELATION_FIELDS, type LogFields, type Logger } from '../kernel/log.ts';
 import type { RelayEvent, RelayObserver } from '../relay/relay-event.ts';
-import type { Delivery, HouseReport } from '../relay/relay-store.ts';
+import type { HouseReport } from '../relay/house-report.ts';
+import type { Delivery } from '../relay/relay-store.ts';
 import type { Failure } from '../retry/failure.ts';
 import { errorFields } from './error-fields.ts';
 import { parseTraceparent } from './traceparent.ts';

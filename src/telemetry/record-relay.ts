@@ -1,6 +1,7 @@
 import type { Effects } from '../kernel/effects.ts';
 import type { RefusedReason, RelayEvent } from '../relay/relay-event.ts';
-import { HOUSE_UNIT, type HouseReport } from '../relay/relay-store.ts';
+import type { HouseReport } from '../relay/house-report.ts';
+import { HOUSE_UNIT } from '../relay/relay-store.ts';
 import { type CounterName, type GaugeName, type HistogramName, SAMPLED } from './metric-catalog.ts';
 import type { Labels, MetricSink } from './metric-sink.ts';
 import { RunLabelBook, type RunLabels } from './run-labels.ts';

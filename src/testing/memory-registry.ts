@@ -1,5 +1,6 @@
 import type { NewMessage } from '../outbox/outbox-store.ts';
-import type { HouseReport, KeepOptions, Lane, WorkerRegistration } from '../relay/relay-store.ts';
+import type { HouseReport, KeepOptions } from '../relay/house-report.ts';
+import type { Lane, WorkerRegistration } from '../relay/relay-store.ts';
 import type { MemoryRow } from './memory-row.ts';
 import { type HandlerRow, type MemoryTables, SEQ_STEP } from './memory-tables.ts';
 

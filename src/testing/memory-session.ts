@@ -1,4 +1,5 @@
 import type { ForeignMessage, SendResult } from '../outbox/outbox-store.ts';
+import type { HouseReport, KeepOptions } from '../relay/house-report.ts';
 import {
   type BreakerAnswer,
   type BreakerChange,
@@ -7,8 +8,6 @@ import {
   type DeadLetter,
   type Delivery,
   type FetchTarget,
-  type HouseReport,
-  type KeepOptions,
   type Lane,
   type MarkTarget,
   type ReadAnswer,

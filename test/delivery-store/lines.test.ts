@@ -1,4 +1,5 @@
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
+import { postgresDelivery } from '../../src/postgres/delivery/postgres-delivery.ts';
 import { systemEffects } from '../../src/system/effects.ts';
 import { needs } from '../support/needs.ts';
 import { openDeliveries, to } from './delivery-database.ts';
@@ -109,6 +110,39 @@ test('what a line may do is known once it is asked for, and followed from then o
   expect(new Set(told.slice(2))).toEqual(new Set(['queue:mail', 'flow:ann']));
   await sender.close();
   await sender.close();
+});
+
+test('a line that could not be asked about is asked about again, and told then; one that is deleted is followed too [X.8]', async ({
+  postgres,
+}) => {
+  const { database, queues, publishOne } = await openDeliveries(postgres);
+  const { pool, schema } = database;
+  let failures = 2;
+  const failing = Object.assign(Object.create(pool) as typeof pool, {
+    query: (text: string, params: unknown[]) => {
+      if (!text.includes('q.name in') || failures === 0) return pool.query(text, params);
+      failures -= 1;
+      return Promise.reject(new Error('away'));
+    },
+  });
+  // It looks every 20 ms, and at all that it keeps at each tenth look.
+  const effects = {
+    ...systemEffects,
+    setTimer: (wake: () => void, ms: number) => systemEffects.setTimer(wake, ms / 50),
+  };
+  const { sender } = postgresDelivery({ pool: failing, schema, effects });
+  onTestFinished(() => sender.close());
+  const told: string[] = [];
+  sender.onChange((line) => told.push(line));
+  await sender.open();
+  expect(sender.queue('mail')).toBeUndefined();
+  await expect.poll(() => told).toEqual(['queue:mail']);
+  expect([failures, sender.queue('mail')]).toEqual([0, { parallelism: 1, isPaused: false }]);
+  await publishOne(to('https://a.example/', { queue: 'mail' }));
+  await queues.upsert('mail', { isPaused: true });
+  await expect.poll(() => sender.queue('mail')).toEqual({ parallelism: 1, isPaused: true });
+  await queues.delete('mail');
+  await expect.poll(() => sender.queue('mail')).toEqual({ parallelism: 1, isPaused: false });
 });
 
 test('a line that has been paused for long is told of when it goes on, here and elsewhere [X.8]', async ({

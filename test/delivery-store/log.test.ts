@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { DeliveryState } from '../../src/delivery/delivery-log.ts';
-import { forgetLog } from '../../src/postgres/delivery/forget-log.ts';
+import { forgetDestinations, forgetLog } from '../../src/postgres/delivery/forget-old.ts';
 import { sqlRunner } from '../../src/postgres/sql-runner.ts';
 import { needs } from '../support/needs.ts';
 import { attempt, openDeliveries, to } from './delivery-database.ts';
@@ -90,4 +90,9 @@ test('old lines of the log are forgotten, a thousand in a statement, and tell wh
   expect(await forgetLog(sql, schema, 14 * 86_400_000)).toBe(2_500);
   expect(await forgetLog(sql, schema, 14 * 86_400_000)).toBe(0);
   expect(await database.sql(`select count(*)::int as n from $S.http_event`)).toEqual([{ n: 2 }]);
+  await database.sql(`insert into $S.http_destination (destination, state, last_attempt_at) values
+    ('https://old.example', 0, now() - interval '15 days'), ('https://away.example', 2, now() - interval '15 days')`);
+  await forgetDestinations(sql, schema, 14 * 86_400_000);
+  const kept = await database.sql(`select destination from $S.http_destination order by 1`);
+  expect(kept.map(({ destination }) => destination)).toEqual(['https://away.example', 'https://shop.example']);
 });

@@ -88,7 +88,7 @@ export async function deliveries(options: Partial<DeliveryOptions<MemoryTransact
       const tx = store.begin();
       const whole = { method: 'POST', headers: {}, retries: 3, signedBy: 'server', ...request } as const;
       const sent = await hf.send(tx, delivery, whole);
-      await tx.commit();
+      tx.commit();
       return sent.id;
     },
   };

@@ -1,6 +1,6 @@
 import type { OnDead } from '../../src/relay/handler.ts';
 import type { RelayEvent } from '../../src/relay/relay-event.ts';
-import type { HouseReport } from '../../src/relay/relay-store.ts';
+import type { HouseReport } from '../../src/relay/house-report.ts';
 import {
   type Fault,
   type FaultPoint,

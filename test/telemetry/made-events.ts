@@ -1,5 +1,6 @@
 import type { RelayEvent } from '../../src/relay/relay-event.ts';
-import type { Delivery, HouseReport } from '../../src/relay/relay-store.ts';
+import type { HouseReport } from '../../src/relay/house-report.ts';
+import type { Delivery } from '../../src/relay/relay-store.ts';
 
 type Failed = Extract<RelayEvent, { kind: 'run-failed' }>;
 

@@ -17,8 +17,21 @@ needs('postgres')(
     };
     expect((await run('endpoints')).out).toBe('There is no endpoint. holdfast endpoints add <url> makes one.\n');
     const { id, secret } = await ask<{ id: string; secret: string }>(
-      ...['endpoints', 'add', 'https://shop.example/hooks', '--types', 'order.*,invoice.paid', '--retry', '5s,2m'],
-      ...['--header', 'x-tenant=7', '--rate', '10', '--timeout', '15s', '--description', 'the shop'],
+      'endpoints',
+      'add',
+      'https://shop.example/hooks',
+      '--types',
+      'order.*,invoice.paid',
+      '--retry',
+      '5s,2m',
+      '--header',
+      'x-tenant=7',
+      '--rate',
+      '10',
+      '--timeout',
+      '15s',
+      '--description',
+      'the shop',
     );
     expect(await ask('endpoints', 'list')).toMatchObject({
       items: [

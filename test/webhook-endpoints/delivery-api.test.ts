@@ -148,24 +148,20 @@ describe('the API of deliveries', () => {
     const verbs = (await database.operator.audit({ actor: 'ada', limit: 100 })).items.map(({ verb }) => verb);
     expect(new Set(verbs)).toEqual(
       new Set([
-        ...[
-          'cancel',
-          'change-queue',
-          'change-flow',
-          'change-schedule',
-          'open-breaker',
-          'close-breaker',
-          'replay',
-          'discard',
-        ],
-        ...[
-          'create-endpoint',
-          'update-endpoint',
-          'enable-endpoint',
-          'disable-endpoint',
-          'rotate-secret',
-          'delete-endpoint',
-        ],
+        'cancel',
+        'change-queue',
+        'change-flow',
+        'change-schedule',
+        'open-breaker',
+        'close-breaker',
+        'replay',
+        'discard',
+        'create-endpoint',
+        'update-endpoint',
+        'enable-endpoint',
+        'disable-endpoint',
+        'rotate-secret',
+        'delete-endpoint',
       ]),
     );
   });

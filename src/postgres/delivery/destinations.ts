@@ -59,7 +59,8 @@ export function destinationBreakers(
 ): Pick<SenderStore, 'destinations' | 'changeDestination'> {
   const destinationLook = `select ${SIGHT} from ${schema}.http_destination d
       where d.destination in (select o.destination from ${schema}.http_destination o where o.state <> 0 or o.is_held
-        union all select c.destination from ${schema}.http_destination c where c.tx >= $1::text::xid8)
+        union all (select c.destination from ${schema}.http_destination c where c.tx >= $1::text::xid8
+          order by c.tx desc limit ${MOST_LISTED}))
     union all select pg_snapshot_xmin(pg_current_snapshot())::text`;
   const probeAt = `case when $3::text <> '0' then clock_timestamp() + $4::text::float8 * interval '1 millisecond' end`;
   const destinationChange = `with d as (

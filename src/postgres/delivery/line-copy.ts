@@ -21,6 +21,11 @@ const NO_LIMITS: FlowSetting = { isPaused: false };
 const LOOK_EVERY_MS = 1_000;
 /** What nobody has asked for this long is not followed any more. */
 const KEPT_MS = 60_000;
+/**
+ * While somebody's transaction stays open, all that was changed since its beginning is read at each look: of that the latest. What is left
+ * out was seen by a look before.
+ */
+const MOST_LOOKED_AT = 1_000;
 /** Every so many looks all that is kept is fetched again: a row that was deleted is changed by nobody. */
 const ALL_EVERY = 10;
 
@@ -36,7 +41,7 @@ export class LineCopy {
   readonly #lookStatement: string;
   readonly #kept = new Map<string, Kept>();
   readonly #listeners = new Set<(line: string) => void>();
-  #wanted = new Set<string>();
+  readonly #wanted = new Set<string>();
   #isFetching = false;
   #since: string | undefined;
   #looks = 0;
@@ -52,7 +57,9 @@ export class LineCopy {
     ): string => `select 'flow:' || f.key as line, json_build_object('parallelism', f.parallelism,
         'rate', f.rate, 'periodMs', f.period_ms, 'isPaused', f.is_paused)::text as setting from ${schema}.http_flow f where ${where}`;
     this.#fetchStatement = `${queues(`q.name ${named('queue:')}`)} union all ${flows(`f.key ${named('flow:')}`)}`;
-    this.#lookStatement = `${queues('q.tx >= $1::text::xid8')} union all ${flows('f.tx >= $1::text::xid8')}
+    const changed = (row: string): string =>
+      `${row}.tx >= $1::text::xid8 order by ${row}.tx desc limit ${MOST_LOOKED_AT}`;
+    this.#lookStatement = `(${queues(changed('q'))}) union all (${flows(changed('f'))})
       union all select null, pg_snapshot_xmin(pg_current_snapshot())::text`;
   }
 
@@ -95,6 +102,7 @@ export class LineCopy {
     this.#forget();
     this.#looks += 1;
     if (this.#looks % ALL_EVERY === 0 && this.#kept.size > 0) await this.#fetch([...this.#kept.keys()]);
+    await this.#fetchWanted();
   }
 
   /** A line was changed here: others see it at their next look, this process at once. */
@@ -112,26 +120,30 @@ export class LineCopy {
     }
     this.#kept.set(line, { setting: undefined, askedMs: nowMs });
     this.#wanted.add(line);
-    if (!this.#isFetching) void this.#fetchWanted();
+    this.#fetchWanted().catch(() => undefined);
     return undefined;
   }
 
-  /** One statement at a time, for all that were asked for meanwhile. One that fails is asked for again by the next who asks. */
+  /**
+   * One statement at a time, for all that were asked for meanwhile. Where it fails the next look tries again: whoever has asked starts nothing
+   * in that line until it is told, and asks no more.
+   */
   async #fetchWanted(): Promise<void> {
+    if (this.#isFetching) return;
     this.#isFetching = true;
     await Promise.resolve();
-    while (this.#wanted.size > 0) {
-      const lines = [...this.#wanted];
-      this.#wanted = new Set();
-      await this.#fetch(lines).catch(() => {
-        for (const line of lines) this.#kept.delete(line);
-      });
+    try {
+      while (this.#wanted.size > 0) {
+        await this.#fetch([...this.#wanted]);
+      }
+    } finally {
+      this.#isFetching = false;
     }
-    this.#isFetching = false;
   }
 
   async #fetch(lines: readonly string[], isNews = false): Promise<void> {
     const rows = await this.#sql.query(this.#fetchStatement, [JSON.stringify(lines)]);
+    for (const line of lines) this.#wanted.delete(line);
     const found = new Set(rows.map((row) => row['line']));
     const none = lines.filter((line) => !found.has(line));
     this.#take(rows, isNews);

@@ -14,7 +14,7 @@ import { destinationBreakers, destinations } from './destinations.ts';
 import { endpointSights } from './endpoint-sights.ts';
 import { webhookEndpoints } from './endpoints.ts';
 import { flowControls } from './flow-controls.ts';
-import { forgetLog } from './forget-log.ts';
+import { forgetDestinations, forgetLog } from './forget-old.ts';
 import { LineCopy } from './line-copy.ts';
 import { deliveryLog } from './log.ts';
 import { deliveryMessages } from './messages.ts';
@@ -99,7 +99,10 @@ export function postgresDelivery(options: PostgresDeliveryOptions): PostgresDeli
     sender: {
       ...reporting(sql, schema, rules.dedupMs),
       ...destinationBreakers(sql, schema),
-      ...following(copy, effects, () => forgetLog(sql, schema, rules.keepLogMs)),
+      ...following(copy, effects, async () => {
+        await forgetLog(sql, schema, rules.keepLogMs);
+        await forgetDestinations(sql, schema, rules.keepLogMs);
+      }),
       takeRate: takeRates(sql, schema),
       signingKeys: () => keys.cached(),
       endpoint: sights.endpoint,

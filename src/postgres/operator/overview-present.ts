@@ -1,6 +1,6 @@
 import type { HandlerRecord } from '../../operator/operator-records.ts';
 import type { HandlerOverview } from '../../operator/overview.ts';
-import type { HouseReport } from '../../relay/relay-store.ts';
+import type { HouseReport } from '../../relay/house-report.ts';
 import type { SqlRunner } from '../sql-runner.ts';
 import { handlerVerbs } from './handler-verbs.ts';
 import { type Fields, readJson, readRecord } from './read-record.ts';

@@ -1,4 +1,4 @@
-import type { HouseReport } from '../../relay/relay-store.ts';
+import type { HouseReport } from '../../relay/house-report.ts';
 import type { Link } from '../driver/driver.ts';
 import { SEQ_STEP } from '../schema/messages.ts';
 

@@ -1,5 +1,5 @@
 import type { Effects } from '../../kernel/effects.ts';
-import type { HouseReport, KeepOptions } from '../../relay/relay-store.ts';
+import type { HouseReport, KeepOptions } from '../../relay/house-report.ts';
 import { sqlStateOf } from '../driver/database-error.ts';
 import type { Link } from '../driver/driver.ts';
 import { HISTORY_SLOTS } from '../schema/messages.ts';

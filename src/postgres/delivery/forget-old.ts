@@ -4,6 +4,13 @@ const BATCH = 1_000;
 /** How many batches one round deletes at most: what is left waits for the next. */
 const MAX_BATCHES = 50;
 
+/** Forgets destinations that nothing was sent to for so long, but for those whose breaker is open: somebody waits for them. */
+export async function forgetDestinations(sql: SqlRunner, schema: string, keepMs: number): Promise<void> {
+  const destinationForget = `delete from ${schema}.http_destination where state = 0 and not is_held
+    and last_attempt_at < clock_timestamp() - $1::text::float8 * interval '1 millisecond'`;
+  await sql.query(destinationForget, [keepMs]);
+}
+
 /** Forgets lines of the log that are older than `keepMs`, the oldest first, a thousand in a statement. Answers how many. */
 export async function forgetLog(sql: SqlRunner, schema: string, keepMs: number): Promise<number> {
   const eventForget = `with old as (
