@@ -1,6 +1,7 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { Ago } from '../parts/ago.tsx';
+import { useNow } from '../parts/clock.ts';
 import { FilterField } from '../parts/filter-fields.tsx';
 import { ListFrame, useListed } from '../parts/listed.tsx';
 import { Empty, TeachingCode } from '../parts/notice.tsx';
@@ -10,22 +11,28 @@ import { useRowKeys } from '../parts/row-keys.ts';
 import { type Column, Rows } from '../parts/rows.tsx';
 import { SegmentLinks } from '../parts/segment-links.tsx';
 import { StateMark } from '../parts/state-mark.tsx';
+import { useStill } from '../parts/still.ts';
 import { useActs } from '../shell/acts.tsx';
 import { useRights } from '../shell/session.tsx';
 import { Delivering } from './delivering.tsx';
 import { retryDeliveryAct } from './delivery-acts.ts';
-import { type Delivery, stateOfDelivery } from './delivery-state.ts';
+import { type Delivery, shortUrl, stateOfDelivery } from './delivery-state.ts';
+import { HoldWords } from './hold-banner.tsx';
+import { type Hold, useHolds } from './holds.ts';
 import { LineLink } from './line-link.tsx';
 
-const COLUMNS: readonly Column<Delivery>[] = [
+/** A delivery with what holds it. */
+type Row = Delivery & { readonly hold: Hold | undefined };
+
+const COLUMNS: readonly Column<Row>[] = [
   { head: 'State', card: 'lead', cell: (row) => <StateMark state={stateOfDelivery(row)} /> },
   {
     head: 'Destination',
     isWide: true,
     card: 'title',
     cell: ({ messageId, request }) => (
-      <Link to="/deliveries/$id" params={{ id: messageId }} title={messageId}>
-        <bdi>{request.url}</bdi>
+      <Link to="/deliveries/$id" params={{ id: messageId }} title={request.url}>
+        <bdi>{shortUrl(request.url)}</bdi>
       </Link>
     ),
   },
@@ -33,12 +40,15 @@ const COLUMNS: readonly Column<Delivery>[] = [
   { head: 'Line', isExtra: true, cell: ({ request }) => <LineLink request={request} /> },
   { head: 'Labels', isExtra: true, cell: ({ request }) => <Labels labels={request.labels} /> },
   { head: 'Attempts', isFigure: true, cell: ({ attempts, request }) => `${attempts} of ${request.retries + 1}` },
-  { head: 'Next attempt', isFigure: true, cell: ({ nextAt, state }) => <NextAttempt at={nextAt} state={state} /> },
+  { head: 'Next attempt', isFigure: true, cell: (row) => <NextAttempt row={row} /> },
   { head: 'Age', isFigure: true, card: 'end', cell: ({ createdAt }) => <Ago at={createdAt} /> },
 ];
 
-function NextAttempt({ at, state }: { readonly at: string | undefined; readonly state: string }): ReactElement {
-  return state === 'waiting' && at !== undefined ? <Ago at={at} /> : <span className="muted">–</span>;
+function NextAttempt({ row: { state, nextAt, hold } }: { readonly row: Row }): ReactElement {
+  const now = useNow();
+  if (hold !== undefined) return <HoldWords hold={hold} />;
+  if (state !== 'waiting') return <span className="muted">–</span>;
+  return nextAt === undefined || Date.parse(nextAt) <= now ? <span>due now</span> : <Ago at={nextAt} />;
 }
 
 function Labels({ labels = [] }: { readonly labels?: readonly string[] | undefined }): ReactElement {
@@ -78,7 +88,9 @@ function DeliveryList(): ReactElement {
   const { canOperate } = useRights();
   const { ask } = useActs();
   const filter = Object.fromEntries(FILTERS.map((name) => [name, search[name]]));
-  const listed = useListed('delivery/messages', filter, { isLive: true });
+  const [isStill, still] = useStill();
+  const listed = useListed('delivery/messages', filter, { isLive: !isStill });
+  const holdOf = useHolds();
   const open = (id: string): void => void navigate({ to: '/deliveries/$id', params: { id } });
   const retry = (id: string): void => {
     if (listed.items.some((row) => row.messageId === id && row.state === 'failed')) ask(retryDeliveryAct(id));
@@ -99,16 +111,18 @@ function DeliveryList(): ReactElement {
           search[name] === undefined ? null : <FilterField key={name} name={name} label={MORE[name]} />,
         )}
       </div>
-      <ListFrame listed={listed} empty={<NoDelivery isFiltered={isFiltered} />}>
-        <Rows
-          label="Deliveries"
-          columns={COLUMNS}
-          rows={listed.items}
-          idOf={({ messageId }) => messageId}
-          open={({ messageId }) => open(messageId)}
-          current={current}
-        />
-      </ListFrame>
+      <div {...still}>
+        <ListFrame listed={listed} empty={<NoDelivery isFiltered={isFiltered} />}>
+          <Rows
+            label="Deliveries"
+            columns={COLUMNS}
+            rows={listed.items.map((row) => ({ ...row, hold: holdOf(row) }))}
+            idOf={({ messageId }) => messageId}
+            open={({ messageId }) => open(messageId)}
+            current={current}
+          />
+        </ListFrame>
+      </div>
     </>
   );
 }
