@@ -5,7 +5,7 @@ const MOST_KNOWN = 1_000;
 const known = new Map<string, string>();
 
 /** A header's name as it is usually written: `content-type` is `Content-Type`. */
-export function canonicalName(name: string): string {
+function canonicalName(name: string): string {
   const found = known.get(name);
   if (found !== undefined) return found;
   const made = written(name);
@@ -27,10 +27,4 @@ export function headerLists(raw: readonly string[]): HeaderLists {
     lists.set(name, values);
   }
   return Object.fromEntries(lists);
-}
-
-/** The first value of a header, whatever way its name is written. */
-export function firstValue(headers: HeaderLists, name: string): string | undefined {
-  const wanted = name.toLowerCase();
-  return Object.entries(headers).find(([found]) => found.toLowerCase() === wanted)?.[1][0];
 }
