@@ -16,7 +16,7 @@ test('processes that start under the same keys at once start no more than the ra
   const asked = processes.flatMap((sender, at) =>
     Array.from({ length: 5 }, async () => {
       const order = at % 2 === 0 ? keys : keys.toReversed();
-      return Promise.all(order.map(async (key) => ({ key, ...(await sender.takeRate(key)) })));
+      return Promise.all(order.map(async (key) => ({ key, waitMs: (await sender.takeRate(key)).waitMs })));
     }),
   );
   const answers = (await Promise.all(asked)).flat();
