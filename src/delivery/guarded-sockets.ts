@@ -3,7 +3,7 @@ import { Agent as HttpAgent, type AgentOptions, type ClientRequestArgs } from 'n
 import { Agent as HttpsAgent } from 'node:https';
 import { connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import type { AddressGuard } from './address-guard.ts';
 import { MAX_WIDTH } from './destination-width.ts';
 
@@ -14,7 +14,7 @@ export type Resolve = (
 ) => void;
 
 /** The destination is an address that may not be called. */
-export class AddressRefused extends Error {
+class AddressRefused extends Error {
   override readonly name = 'AddressRefused';
   readonly code = 'ADDRESS_REFUSED';
 }
@@ -37,7 +37,7 @@ const MOST_IDLE = MAX_WIDTH;
 
 type Connected = (error: Error | null, socket: Duplex) => void;
 /** What Node adds to the options of a request before it asks for a socket. */
-type SocketOptions = ClientRequestArgs & SocketWatch & { readonly _agentKey?: string; readonly servername?: string };
+type SocketOptions = ClientRequestArgs & SocketWatch & { readonly _agentKey?: string };
 
 /** Sockets by these rules. `ca`: whom to trust besides the authorities everybody trusts. */
 export function guardedSockets(
@@ -100,14 +100,16 @@ function forgetting(agent: HttpAgent, { _agentKey = '' }: SocketOptions, connect
 class GuardedWay {
   readonly #guard: AddressGuard;
   readonly #resolve: Resolve;
-  readonly #ca: string | undefined;
+  /** Made once: it takes milliseconds. Nothing: those everybody trusts. */
+  readonly #trust: SecureContext | undefined;
   /** Names that are being asked for: a slow name server holds up one question for a name, not one for each delivery. */
   readonly #asked = new Map<string, ((error: Error | null, addresses: readonly LookupAddress[]) => void)[]>();
 
   constructor(guard: AddressGuard, resolve: Resolve, ca: string | undefined) {
     this.#guard = guard;
     this.#resolve = resolve;
-    this.#ca = ca;
+    // Node takes a list in place of its own.
+    this.#trust = ca === undefined ? undefined : createSecureContext({ ca: [...rootCertificates, ca] });
   }
 
   /** Calls back with a socket that is connected and encrypted, ready to be written to, or with why not: also when it is given up. */
@@ -140,14 +142,14 @@ class GuardedWay {
     });
   }
 
-  #secure(opening: Opening, socket: Socket, { host, servername }: SocketOptions): void {
-    const name = servername ?? host ?? '';
+  #secure(opening: Opening, socket: Socket, { host }: SocketOptions): void {
+    const name = host ?? '';
     const secure = connectTls({
       socket,
       servername: isIP(name) === 0 ? name : '',
       host: name,
       ALPNProtocols: ['http/1.1'],
-      ...(this.#ca !== undefined && { ca: this.#ca }),
+      ...(this.#trust && { secureContext: this.#trust }),
     });
     opening.watch(secure);
     secure.once('secureConnect', () => opening.done(secure));
