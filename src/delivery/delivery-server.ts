@@ -13,11 +13,12 @@ import { DeliveryFailed } from './delivery-failed.ts';
 import { DeliveryLines } from './delivery-lines.ts';
 import { DELIVERY_HANDLER, DELIVERY_SERVICE, DELIVERY_TYPE, type DeliveryRequest } from './delivery-request.ts';
 import { type DestinationBreakerOptions, DestinationGates } from './destination-gates.ts';
-import { guardedSockets, type Resolve } from './guarded-sockets.ts';
+import { guardedSockets } from './guarded-sockets.ts';
 import { ReportBatcher } from './report-batcher.ts';
 import { ScheduleClock } from './schedule-clock.ts';
 import type { Schedules } from './schedules.ts';
 import type { SenderStore } from './sender-store.ts';
+import type { Resolve } from './resolve.ts';
 
 /** What `startDeliveries` takes. */
 export interface DeliveryOptions<Tx, SendTx = Tx> extends Pick<

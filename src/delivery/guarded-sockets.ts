@@ -1,4 +1,4 @@
-import { lookup as lookupName, type LookupAddress } from 'node:dns';
+import { lookup as lookupName } from 'node:dns';
 import { Agent as HttpAgent, type AgentOptions, type ClientRequestArgs } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { connect, isIP, type Socket } from 'node:net';
@@ -6,12 +6,7 @@ import type { Duplex } from 'node:stream';
 import { connect as connectTls, createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import type { AddressGuard } from './address-guard.ts';
 import { MAX_WIDTH } from './destination-width.ts';
-
-/** Asks for all addresses of a name. */
-export type Resolve = (
-  host: string,
-  answer: (error: Error | null, addresses: readonly LookupAddress[]) => void,
-) => void;
+import type { Resolve, ResolvedAddress } from './resolve.ts';
 
 /** The destination is an address that may not be called. */
 class AddressRefused extends Error {
@@ -103,7 +98,7 @@ class GuardedWay {
   /** Made once: it takes milliseconds. Nothing: those everybody trusts. */
   readonly #trust: SecureContext | undefined;
   /** Names that are being asked for: a slow name server holds up one question for a name, not one for each delivery. */
-  readonly #asked = new Map<string, ((error: Error | null, addresses: readonly LookupAddress[]) => void)[]>();
+  readonly #asked = new Map<string, ((error: Error | null, addresses: readonly ResolvedAddress[]) => void)[]>();
 
   constructor(guard: AddressGuard, resolve: Resolve, ca: string | undefined) {
     this.#guard = guard;
@@ -156,8 +151,8 @@ class GuardedWay {
   }
 
   /** The addresses of a host that may be called. */
-  #allowed(host: string, answer: (error: Error | null, addresses: readonly LookupAddress[]) => void): void {
-    const judge = (error: Error | null, found: readonly LookupAddress[]): void => {
+  #allowed(host: string, answer: (error: Error | null, addresses: readonly ResolvedAddress[]) => void): void {
+    const judge = (error: Error | null, found: readonly ResolvedAddress[]): void => {
       if (error) return answer(error, []);
       const allowed = found.filter(({ address }) => this.#guard.checkAddress(address).kind === 'allowed');
       const [first] = found;

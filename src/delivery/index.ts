@@ -1,7 +1,7 @@
 export { type AddressRules, type AddressVerdict, checkDestination } from './address-guard.ts';
 export { type DeliveryOptions, type RunningDeliveries, startDeliveries } from './delivery-server.ts';
 export type { DestinationBreakerOptions } from './destination-gates.ts';
-export type { Resolve } from './guarded-sockets.ts';
+export type { Resolve, ResolvedAddress } from './resolve.ts';
 export type { CallbackPublish, DestinationSight, SenderStore } from './sender-store.ts';
 export type { Deliveries } from './deliveries.ts';
 export type { ScheduleInput, ScheduleOutcome, ScheduleRecord, Schedules } from './schedules.ts';

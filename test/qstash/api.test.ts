@@ -3,9 +3,10 @@ import { Client, QstashRatelimitError, Receiver } from '@upstash/qstash';
 import { expect, vi } from 'vitest';
 import { withDevCredentials } from '../../src/cli/qstash-dev.ts';
 import { needs } from '../support/needs.ts';
-import { another, clientOf, qstashHere } from './qstash-here.ts';
+import { clientOf, sharedQstash } from './qstash-here.ts';
 
 const test = needs('postgres');
+const qstashHere = sharedQstash();
 
 /** Sends a request line as it is: no client resolves anything in it. Answers the status and the body. */
 async function raw(
@@ -91,7 +92,7 @@ test('limits are told as the client understands them: 413, 412, and 429 with whe
   postgres,
 }) => {
   const here = await qstashHere(postgres);
-  const narrow = await another(here, { maxBodyBytes: 100, maxDelayMs: 86_400_000, requestsPerMinute: 3 });
+  const narrow = await here.another({ maxBodyBytes: 100, maxDelayMs: 86_400_000, requestsPerMinute: 3 });
   const client = clientOf(narrow, here.token);
   await expect(client.publish({ url: 'https://example.com', body: 'x'.repeat(101) })).rejects.toMatchObject({
     status: 413,
@@ -130,7 +131,7 @@ test('a client with QSTASH_DEV=true takes this server for one of development, an
 }) => {
   const here = await qstashHere(postgres);
   const deliveries = withDevCredentials(here.deliveries);
-  const url = await another(here, { deliveries });
+  const url = await here.another({ deliveries });
   // Before the client is: one that finds no such server fetches a program and runs it.
   const probe = await fetch(`${url}/v2/keys`, {
     headers: {

@@ -1,9 +1,10 @@
 import { expect } from 'vitest';
 import { needs } from '../support/needs.ts';
-import { type QstashHere, qstashHere } from './qstash-here.ts';
+import { type QstashHere, sharedQstash } from './qstash-here.ts';
 import type { Sink } from './sink.ts';
 
 const test = needs('postgres');
+const qstashHere = sharedQstash();
 
 const FINAL = { status: 489, headers: { 'Upstash-NonRetryable-Error': 'true' }, body: 'never' };
 

@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
 import { needs } from '../support/needs.ts';
-import { type QstashHere, qstashHere } from './qstash-here.ts';
+import { type QstashHere, sharedQstash } from './qstash-here.ts';
 
 const test = needs('postgres');
+const qstashHere = sharedQstash();
 
 /** A destination that holds what comes until it is let go; `most` is how many it had at once. */
 class Holding {

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import { needs } from '../support/needs.ts';
-import { clientOf, qstashHere } from './qstash-here.ts';
+import { clientOf, sharedQstash } from './qstash-here.ts';
 
 const test = needs('postgres');
+const qstashHere = sharedQstash();
 
 test('what the client publishes arrives signed, byte for byte, with its headers and nothing of the way here [X.8]', async ({
   postgres,

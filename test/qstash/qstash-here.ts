@@ -21,26 +21,30 @@ export interface QstashHere {
   readonly deliveries: PostgresDelivery;
   readonly schema: string;
   readonly pool: Pool;
+  /** Another API over the same store. */
+  another(options: Partial<QstashApiOptions>): Promise<string>;
 }
 
 const SECRET = 'a secret of thirty-two characters or more';
 const ADDRESSES = { loopback: true };
 
-let opened: Promise<QstashHere> | undefined;
-const closing: (() => unknown)[] = [];
+type Closing = (() => unknown)[];
 
-// The last that was opened is closed first.
-afterAll(async () => {
-  for (const close of closing.toReversed()) await close();
-});
+let schemas = 0;
 
-/** One for the whole file: made for the first test that asks, ended after the last. */
-export function qstashHere(server: TestServer): Promise<QstashHere> {
-  return (opened ??= open(server));
+/** One for all tests of a file: made for the first test that asks, ended after the last. */
+export function sharedQstash(): (server: TestServer) => Promise<QstashHere> {
+  const closing: Closing = [];
+  let opened: Promise<QstashHere> | undefined;
+  // The last that was opened is closed first.
+  afterAll(async () => {
+    for (const close of closing.toReversed()) await close();
+  });
+  return (server) => (opened ??= open(server, closing));
 }
 
-async function open({ url: connectionString, namespace }: TestServer): Promise<QstashHere> {
-  const schema = `${namespace}_qstash`;
+async function open({ url: connectionString, namespace }: TestServer, closing: Closing): Promise<QstashHere> {
+  const schema = `${namespace}_qstash_${(schemas += 1)}`;
   const pool = new Pool({ connectionString, max: 10 });
   closing.push(() => pool.end());
   const connection = await pool.connect();
@@ -64,8 +68,10 @@ async function open({ url: connectionString, namespace }: TestServer): Promise<Q
     return sink;
   };
   const { token } = await deliveries.tokens.create('tests', ['admin']);
-  const url = await listen(qstashApi({ deliveries }));
-  return { url, token, client: clientOf(url, token), openSink, deliveries, schema, pool };
+  const url = await listen(qstashApi({ deliveries }), closing);
+  const another = (options: Partial<QstashApiOptions>): Promise<string> =>
+    listen(qstashApi({ deliveries, ...options }), closing);
+  return { url, token, client: clientOf(url, token), openSink, deliveries, schema, pool, another };
 }
 
 /** The vendor's client, without retries of its own: what fails should be seen. */
@@ -73,12 +79,7 @@ export function clientOf(baseUrl: string, token: string, headers: Record<string,
   return new Client({ baseUrl, token, retry: false, headers });
 }
 
-/** Another API over the same store. */
-export async function another({ deliveries }: QstashHere, options: Partial<QstashApiOptions>): Promise<string> {
-  return listen(qstashApi({ deliveries, ...options }));
-}
-
-async function listen({ listener }: QstashApi): Promise<string> {
+async function listen({ listener }: QstashApi, closing: Closing): Promise<string> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   closing.push(() => {
