@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { holdfast } from 'holdfast';
+import type { Deliveries } from 'holdfast/delivery';
 import { mcpServer } from 'holdfast/mcp';
 import { type FactRecorder, factRecorder, migrate, postgres, postgresOperator } from 'holdfast/postgres';
 import { type OperatorServer, operatorServer } from 'holdfast/server';
@@ -15,6 +16,7 @@ import { RunningNow } from './running-now.ts';
 import { ShopReader } from './shop-state.ts';
 import { createShopTables } from './shop-tables.ts';
 import { openTraffic, TRAFFIC_KEPT_MS } from './traffic/open-traffic.ts';
+import { PostOffice } from './traffic/post-office.ts';
 
 export interface OrderServiceOptions {
   /** A PostgreSQL. What is missing in it is made. */
@@ -35,7 +37,7 @@ export interface OrderService {
 /** Starts the relay with its three handlers, and makes the HTTP side ready to listen: the page, and the console below it. */
 export async function startOrderService(options: OrderServiceOptions): Promise<OrderService> {
   const { databaseUrl, speed = 1, hasTraffic = false } = options;
-  const pool = new Pool({ connectionString: databaseUrl, max: 10 });
+  const pool = new Pool({ connectionString: databaseUrl, max: 16 });
   let stopping: Promise<void> | undefined;
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', (error) => {
@@ -61,13 +63,15 @@ export async function startOrderService(options: OrderServiceOptions): Promise<O
     observers: [running.observe, metrics.observe, facts.relay],
     ...(hasTraffic && { historyMs: TRAFFIC_KEPT_MS }),
   });
+  const post = hasTraffic ? new PostOffice({ pool, speed, keptMs: TRAFFIC_KEPT_MS }) : undefined;
+  await post?.start();
   await traffic?.start();
 
-  const ops = consoleOf(operators, metrics);
+  const ops = consoleOf(operators, metrics, post?.deliveries);
   const server = serverOf({ pool, hf, operator: operators, reader, live, metrics, facts, ops });
   const stop = async (): Promise<void> => {
     live.close();
-    await Promise.all([traffic?.stop(), ops.close(), close(server)]);
+    await Promise.all([traffic?.stop(), post?.stop(), ops.close(), close(server)]);
     await relay.stop();
     await facts.stop();
     await pool.end();
@@ -76,10 +80,11 @@ export async function startOrderService(options: OrderServiceOptions): Promise<O
 }
 
 /** The operator's console, with the tools for agents, for whoever sits at this machine. */
-function consoleOf(operator: Shop['operator'], metrics: RelayMetrics): OperatorServer {
+function consoleOf(operator: Shop['operator'], metrics: RelayMetrics, deliveries?: Deliveries): OperatorServer {
   const agents = mcpServer({ operator });
   return operatorServer({
     operator,
+    deliveries,
     basePath: CONSOLE_PATH,
     localActor: 'you',
     metrics: [metrics],

@@ -53,13 +53,21 @@ function escaped(text: string): string {
   return text.replaceAll(/[\\:[\]]/g, String.raw`\$&`);
 }
 
+/** Whether files are offered for a value; for a name or a time they would be in the way. */
+function isFile(value: string): boolean {
+  return /<(?:file|folder)>/.test(value);
+}
+
+/** How zsh is told of a value. Where nothing can be offered, what it is is told. */
+function zshValue(value: string | undefined): string {
+  return value === undefined ? '' : `:${escaped(value)}:${isFile(value) ? '_files' : ' '}`;
+}
+
 function zsh(commands: readonly Command[]): string {
   const list = commands.map(({ name, summary }) => `    ${quoted(`${escaped(name)}:${summary}`)}`);
   const cases = commands.map((command) => {
     const options = optionsOf(command).map(([name, { summary, value, multiple }]) =>
-      quoted(
-        `${multiple === true ? '*' : ''}--${name}[${escaped(summary)}]${value === undefined ? '' : `:${escaped(value)}:_files`}`,
-      ),
+      quoted(`${multiple === true ? '*' : ''}--${name}[${escaped(summary)}]${zshValue(value)}`),
     );
     const verbs = command.verbs === undefined ? [] : [quoted(`1:verb:(${command.verbs.join(' ')})`)];
     return `    ${command.name}) _arguments ${[...verbs, ...options, quoted('*:argument:_files')].join(' ')} ;;`;
@@ -78,24 +86,44 @@ function zsh(commands: readonly Command[]): string {
     ...cases,
     '  esac',
     '}',
-    'compdef _holdfast holdfast',
+    // Read from the folder of functions it is asked at once; in .zshrc it is made known, also where nobody has begun completion yet.
+    'if [[ "${funcstack[1]}" == _holdfast ]]; then',
+    '  _holdfast "$@"',
+    'else',
+    '  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit }',
+    '  compdef _holdfast holdfast',
+    'fi',
     '',
   ].join('\n');
 }
 
+/** How fish is told of a value. */
+function fishValue(value: string | undefined): string {
+  return value === undefined ? '' : isFile(value) ? ' -r' : ' -x';
+}
+
 function fish(commands: readonly Command[]): string {
-  const lines = ['# fish completion of holdfast', 'complete -c holdfast -e'];
+  const lines = [
+    '# fish completion of holdfast',
+    // The first word that is no option: verbs are called as commands are, such as pause.
+    'function __holdfast_is',
+    '  set -l typed (commandline -opc)',
+    "  test (string match -v -- '-*' $typed[2..])[1] = $argv[1] 2>/dev/null",
+    'end',
+    'complete -c holdfast -e',
+  ];
   for (const command of commands) {
     const { name, summary, verbs = [] } = command;
     lines.push(`complete -c holdfast -n __fish_use_subcommand -f -a ${quoted(name)} -d ${quoted(summary)}`);
-    const seen = `-n ${quoted(`__fish_seen_subcommand_from ${name}`)}`;
-    if (verbs.length > 0) lines.push(`complete -c holdfast ${seen} -f -a ${quoted(verbs.join(' '))}`);
+    const seen = `-n ${quoted(`__holdfast_is ${name}`)}`;
+    const isNext = `-n ${quoted(`__holdfast_is ${name}; and test (count (commandline -opc)) -eq 2`)}`;
+    if (verbs.length > 0) lines.push(`complete -c holdfast ${isNext} -f -a ${quoted(verbs.join(' '))}`);
     for (const [option, { summary: text, value }] of Object.entries(command.options)) {
-      lines.push(`complete -c holdfast ${seen} -l ${option}${value === undefined ? '' : ' -r'} -d ${quoted(text)}`);
+      lines.push(`complete -c holdfast ${seen} -l ${option}${fishValue(value)} -d ${quoted(text)}`);
     }
   }
   for (const [option, { summary, value }] of Object.entries(GLOBAL_OPTIONS)) {
-    lines.push(`complete -c holdfast -l ${option}${value === undefined ? '' : ' -r'} -d ${quoted(summary)}`);
+    lines.push(`complete -c holdfast -l ${option}${fishValue(value)} -d ${quoted(summary)}`);
   }
   return `${lines.join('\n')}\n`;
 }

@@ -1,5 +1,6 @@
 import type { DeliveryRecord, DeliverySelection } from './delivery-messages.ts';
 import type { HeaderLists, SendRules } from './delivery-request.ts';
+import type { ChangedBy } from './webhook-endpoints.ts';
 
 /** A delivery that has failed for good, with the last answer. */
 export interface DeadDelivery extends DeliveryRecord {
@@ -32,15 +33,17 @@ export interface DeadDeliveries {
     selection: DeadSelection,
     page: DeadPage,
   ): Promise<{ readonly items: readonly DeadDelivery[]; readonly next: string | undefined }>;
-  /** Discards up to `limit`. */
+  /** Discards up to `limit`. `by`: who, in the audit. */
   discard(
     selection: DeadSelection,
     page: DeadPage,
+    by?: ChangedBy,
   ): Promise<{ readonly count: number; readonly next: string | undefined }>;
   /** Puts up to `limit` back in line, under the same message id: receivers know it. `rules` take the place of the message's. */
   replay(
     selection: DeadSelection,
     page: DeadPage,
     rules?: Partial<SendRules>,
+    by?: ChangedBy,
   ): Promise<{ readonly messageIds: readonly string[]; readonly next: string | undefined }>;
 }

@@ -1,4 +1,5 @@
 import type { DeliveryRequest, FlowRules } from './delivery-request.ts';
+import type { ChangedBy } from './webhook-endpoints.ts';
 
 /** Which messages; what is left out does not matter. Of lists any will do. */
 export interface DeliverySelection {
@@ -39,6 +40,6 @@ export interface DeliveryMessages {
     selection: DeliverySelection & { readonly state?: DeliveryRecord['state'] | undefined },
     page: { readonly limit: number; readonly cursor?: string | undefined },
   ): Promise<{ readonly items: readonly DeliveryRecord[]; readonly next: string | undefined }>;
-  /** Cancels all that match and are not done; answers how many. What is on its way now may still arrive. */
-  cancel(selection: DeliverySelection): Promise<number>;
+  /** Cancels all that match and are not done; answers how many. What is on its way now may still arrive. `by`: who, in the audit. */
+  cancel(selection: DeliverySelection, by?: ChangedBy): Promise<number>;
 }

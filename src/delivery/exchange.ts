@@ -115,7 +115,9 @@ class OneCall {
       request.once('response', (response) => this.#read(response));
       request.on('error', (error) => this.#fail(error));
       // 101 closes without an answer and without an error.
-      request.once('close', () => this.#fail(new Error('the connection was closed without an answer')));
+      request.once('close', () => {
+        if (!this.#isOver) this.#fail(new Error('the connection was closed without an answer'));
+      });
       request.end(typeof body === 'string' && !headers.every(isAscii) ? Buffer.from(body) : body);
     } catch (error) {
       // A header that cannot be written.

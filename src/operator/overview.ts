@@ -16,7 +16,10 @@ export interface OverviewPoint {
   readonly retried: number;
   /** Failed for good. */
   readonly dead: number;
-  /** Second effects that did not happen: messages that came again, results that came too late. */
+  /**
+   * Second effects that did not happen: messages a broker brought again, results that came too late. Not counted: a key that is sent, or
+   * asked of `once`, again; that is told to whoever asks, in a transaction that may yet roll back.
+   */
   readonly suppressed: number;
   /** Of those, results of a process that had lost its lease. */
   readonly refused: number;

@@ -283,10 +283,9 @@ export type Settlement =
   /** Its time has come, but not its turn: it is read with those that are ready from now on. */
   | (SettleTarget & { readonly kind: 'ready' });
 
-/** A dead letter that others are set aside behind. */
+/** A dead letter that others are set aside behind. `isWritten`: the store has said that it is one; else it may not be written yet. */
 export interface Behind {
   readonly seq: number;
-  /** The store has answered that it is one; otherwise it may not be written yet. */
   readonly isWritten: boolean;
 }
 

@@ -1,4 +1,5 @@
 /// <reference types="node" />
+import { DELIVERY_SERVICE } from '../delivery/delivery-request.ts';
 import type { Effects } from '../kernel/effects.ts';
 import type { Operator } from '../operator/operator.ts';
 import { systemEffects } from '../system/effects.ts';
@@ -197,10 +198,18 @@ class Server {
     return this.#sessionOf({ ...holder, csrf: this.#gate.csrfOf(session) }, { 'set-cookie': cookie });
   }
 
-  #sessionOf({ actor, role, csrf }: Caller, headers: Record<string, string> = {}): Response {
-    const { isReadOnly = false, deliveries } = this.#options;
-    const isDelivering = deliveries !== undefined;
+  async #sessionOf({ actor, role, csrf }: Caller, headers: Record<string, string> = {}): Promise<Response> {
+    const { isReadOnly = false } = this.#options;
+    const isDelivering = await this.#isDelivering();
     return Response.json({ actor, role, csrf, version: this.#version, isReadOnly, isDelivering }, { headers });
+  }
+
+  /** Some process delivers from this database, or has. While it is away nobody knows. */
+  async #isDelivering(): Promise<boolean> {
+    const { deliveries, operator } = this.#options;
+    if (deliveries === undefined) return false;
+    const handlers = await operator.handlers().catch(() => undefined);
+    return handlers === undefined || handlers.some(({ service }) => service === DELIVERY_SERVICE);
   }
 
   async #refusal(request: Request, place: Place): Promise<Problem> {

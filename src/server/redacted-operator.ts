@@ -6,13 +6,19 @@ import type { AuditRecord, DeadLetter, MessageDetail } from '../operator/operato
 import type { Operator, Page, PayloadMatch } from '../operator/operator.ts';
 import type { TraceEntry } from '../operator/trace.ts';
 import { describeReason, type DeliveryReason } from '../operator/why.ts';
+import { withoutKeys } from './hidden-keys.ts';
 import { REDACTED, type RedactionRules } from './redaction.ts';
 
 /**
  * The operator as somebody sees it from whom places of payloads are hidden: what is there is replaced in all answers, texts of errors
- * too unless they are shown, and what would find a hidden value by trying is refused with `FIELD_REDACTED`.
+ * and keys too unless they are shown, and what would find a hidden value by trying is refused with `FIELD_REDACTED`.
  */
 export function redactedOperator(operator: Operator, rules: RedactionRules): Operator {
+  const redacted = withoutPlaces(operator, rules);
+  return rules.showsKeys ? redacted : withoutKeys(redacted);
+}
+
+function withoutPlaces(operator: Operator, rules: RedactionRules): Operator {
   const hide = new Hider(rules);
   return {
     ...operator,

@@ -15,9 +15,10 @@ export class RedactionRules {
   readonly #headers: readonly string[];
   readonly #visibleTo: Role | 'nobody';
   readonly #showErrors: boolean;
+  readonly #showKeys: boolean;
 
   constructor(given: readonly string[] | Redaction | undefined) {
-    const { paths, visibleTo = 'admin', showErrors = false } = asRedaction(given);
+    const { paths, visibleTo = 'admin', showErrors = false, showKeys = false } = asRedaction(given);
     const parts = paths.map((path) => path.split('.'));
     // A payload may have a field of that name, too: a request that was taken in, with its headers.
     this.#payload = parts;
@@ -26,6 +27,7 @@ export class RedactionRules {
       .map(([, ...name]) => (name.length === 0 ? '*' : name.join('.').toLowerCase()));
     this.#visibleTo = visibleTo;
     this.#showErrors = showErrors || paths.length === 0;
+    this.#showKeys = showKeys || paths.length === 0;
   }
 
   /** True when nothing is hidden from this role. */
@@ -36,6 +38,11 @@ export class RedactionRules {
   /** Texts of errors are shown to those from whom something is hidden. */
   get showsErrors(): boolean {
     return this.#showErrors;
+  }
+
+  /** Keys are shown to those from whom something is hidden. */
+  get showsKeys(): boolean {
+    return this.#showKeys;
   }
 
   /** True when a search for a value at this place would tell what is hidden: at, above or below it. */

@@ -25,6 +25,11 @@ export interface Redaction {
    * `true` shows them to everybody.
    */
   readonly showErrors?: boolean | undefined;
+  /**
+   * Keys are made of payloads, and may be what is hidden. Default: whoever may not see the one does not see the other, nor acts on
+   * keys; `true` where keys say nothing, such as random ids.
+   */
+  readonly showKeys?: boolean | undefined;
 }
 
 /** What `operatorServer` takes. */
@@ -170,7 +175,7 @@ function checkTokens(check: OptionCheck, given: unknown): void {
 
 function checkRedaction(check: OptionCheck, redact: Redaction): void {
   if (!check.object('redact', redact, "write ['customer.email'] or { paths, visibleTo }")) return;
-  check.known(redact, ['paths', 'visibleTo', 'showErrors'], 'redact.');
+  check.known(redact, ['paths', 'visibleTo', 'showErrors', 'showKeys'], 'redact.');
   const { paths, visibleTo } = redact;
   if (!Array.isArray(paths) || !paths.every(isPlace)) {
     check.refuse('redact.paths', paths, "write paths such as 'customer.email' or 'card.*'");

@@ -84,7 +84,7 @@ export async function storm(options: StormOptions): Promise<StormLedger> {
     await troubles[Math.floor(at / BATCH) % troubles.length]?.();
   }
   const wanted = steps.filter(({ isPoison }) => !isPoison).length;
-  const done = (): Promise<number> => count(client, `select count(*)::int as n from ${schema}.effect`);
+  const done = (): Promise<number> => numberOf(client, `select count(*)::int as n from ${schema}.effect`);
   await expect.poll(done, { timeout: 240_000, interval: 200 }).toBeGreaterThanOrEqual(wanted);
   await publishAgain(client, options, schema, ids.slice(0, AGAIN));
   await crew.stop();
@@ -92,7 +92,7 @@ export async function storm(options: StormOptions): Promise<StormLedger> {
   return {
     ...trouble,
     handlersFailed: crew.count('failed on purpose'),
-    duplicatesLeftOut: await count(client, `select count(*)::int as n from ${schema}.inbox where times > 1`),
+    duplicatesLeftOut: await numberOf(client, `select count(*)::int as n from ${schema}.inbox where times > 1`),
     poison: steps.length - wanted,
   };
 }
@@ -107,17 +107,17 @@ async function publishAgain(
   const pool = new Pool({ connectionString: url, max: 2 });
   const operator = postgresOperator({ pool, schema });
   const open = `select count(*)::int as n from ${schema}.delivery where state <> 2`;
-  await expect.poll(() => count(client, open), { timeout: 240_000, interval: 100 }).toBe(0);
+  await expect.poll(() => numberOf(client, open), { timeout: 240_000, interval: 100 }).toBe(0);
   for (const id of ids) {
     const answer = await operator.replay(id, { actor: 'ann' }, { handlers: [`to-${broker.kind}`], rerun: true });
     expect(answer).toMatchObject({ kind: 'replayed' });
   }
   await pool.end();
   const cameAgain = `select count(*)::int as n from ${schema}.inbox where times > 1 and id = any($1::uuid[])`;
-  await expect.poll(() => count(client, cameAgain, [ids]), { timeout: 240_000, interval: 100 }).toBe(ids.length);
+  await expect.poll(() => numberOf(client, cameAgain, [ids]), { timeout: 240_000, interval: 100 }).toBe(ids.length);
 }
 
-async function count(client: Client, query: string, values: readonly unknown[] = []): Promise<number> {
+async function numberOf(client: Client, query: string, values: readonly unknown[] = []): Promise<number> {
   const { rows } = await client.query<{ n: number }>(query, [...values]);
   return rows[0]?.n ?? 0;
 }

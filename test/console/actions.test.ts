@@ -274,7 +274,7 @@ test('handlers are paused, limited and retired, and everything is paused and goe
 
 test('a breaker is held open and closed again by hand [X.10]', async ({ postgres, chromium }) => {
   const { shop, context, address } = await stageOf({ postgres, chromium });
-  const page = await openPage(context, `${address}deliveries`);
+  const page = await openPage(context, `${address}breakers`);
   const row = page.locator('tbody tr', { hasText: 'billing/bank' });
   const breaker = async () => (await shop.operator.breakers()).items.find((one) => one.name === 'bank')?.state;
   await row.getByRole('button', { name: 'Hold open' }).click();

@@ -1,8 +1,7 @@
-import axe from 'axe-core';
-import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { needs } from '../support/needs.ts';
 import { openPage, sharedStage, type Stage } from './open-console.ts';
+import { cutOf, ALL_RULES, violations, wrongOnPaper } from './page-checks.ts';
 
 const test = needs('postgres', 'chromium');
 const stageOf = sharedStage();
@@ -20,8 +19,8 @@ function pagesOf({ failed, scheduled }: Stage): readonly (readonly [path: string
     ['bulk', 'text=No bulk operation yet'],
     ['keys', 'table[aria-label="Held keys"] tbody tr'],
     ['handlers', 'table[aria-label=Handlers] tbody tr'],
-    ['deliveries', 'table[aria-label=Breakers] tbody tr'],
-    ['deliveries?view=calls', 'table[aria-label="Outgoing calls"] tbody tr'],
+    ['breakers', 'table[aria-label=Breakers] tbody tr'],
+    ['breakers?view=calls', 'table[aria-label="Outgoing calls"] tbody tr'],
     ['idempotency', 'table[aria-label="Idempotency records"] tbody tr'],
     ['commands?target=run_456', '.run-graph >> text=publish'],
     ['trace?id=req-8412', '.waterfall >> text=POST /orders'],
@@ -30,52 +29,9 @@ function pagesOf({ failed, scheduled }: Stage): readonly (readonly [path: string
   ];
 }
 
-/** Tables and texts of the page that are wider than what shows them. On a phone a cut text that opens is fine, a cut table is not. */
-function cutOf(page: Page, which: string): Promise<string[]> {
-  return page.evaluate((selector) => {
-    const isCut = (element: Element): boolean =>
-      getComputedStyle(element).overflowX !== 'visible' && element.scrollWidth > element.clientWidth + 1;
-    const cut = [document.documentElement, ...document.querySelectorAll(selector)].filter(
-      (element) => isCut(element) || element.getBoundingClientRect().right > innerWidth + 1,
-    );
-    return cut.map((element) => `${element.tagName}.${element.className} is cut`);
-  }, which);
-}
-
-/** What is wrong with the page on paper of A4, whatever theme the screen has. */
-async function wrongOnPaper(page: Page): Promise<string[]> {
-  const { width, height } = page.viewportSize() ?? { width: 0, height: 0 };
-  await page.emulateMedia({ media: 'print' });
-  await page.setViewportSize({ width: 703, height: 994 });
-  const found = await cutOf(page, 'main :not(.hidden, svg *, .sparkline, .chart *)');
-  const ground = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
-  if (ground !== 'rgb(255, 255, 255)') found.push(`the ground is ${ground}`);
-  if (await page.getByRole('navigation').first().isVisible()) found.push('the navigation is printed');
-  await page.emulateMedia({ media: 'screen' });
-  await page.setViewportSize({ width, height });
-  return found.map((one) => `on paper ${one}`);
-}
-
-interface AxeResult {
-  readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
-}
-
-/** What axe finds against WCAG 2.2 AA on the page as it is now. */
-async function violations(page: Page, rules: readonly string[]): Promise<string[]> {
-  // The page's policy forbids scripts of others, as it should: the test's own comes through the debugger.
-  await page.evaluate(axe.source);
-  const result = await page.evaluate((runOnly) => {
-    const inPage = globalThis as unknown as { axe: { run(options: object): Promise<AxeResult> } };
-    return inPage.axe.run({ resultTypes: ['violations'], runOnly });
-  }, rules);
-  return result.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 300)).join('\n')}`);
-}
-
-const ALL = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-
 // What the document says is the same in both; colours and sizes are not.
 describe.each([
-  ['light', 1_280, ALL],
+  ['light', 1_280, ALL_RULES],
   ['dark', 390, ['color-contrast', 'target-size']],
 ] as const)('in %s, %i pixels wide', (scheme, width, rules) => {
   test('every page shows what there is, fits the screen and paper, and axe finds nothing wrong with it [X.5] [X.6] [X.7]', async ({
@@ -131,7 +87,7 @@ test('a viewer logs in with a token, sees the pages, and no button that would be
     'dead-letters?view=list',
     'keys',
     'handlers',
-    'deliveries',
+    'breakers',
   ]) {
     await page.goto(address + path);
     await page.locator('main h1').waitFor();

@@ -1,8 +1,8 @@
-import { PGlite } from '@electric-sql/pglite';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type ContractHarness, storeContract } from '../../src/testing/index.ts';
 import { freshSchema, freshSchemaOn } from '../support/fresh-schema.ts';
 import { needs } from '../support/needs.ts';
+import { sharedPglite } from '../support/shared-pglite.ts';
 import { memoryHarness } from './memory-harness.ts';
 import { pgClient, pgliteClient, postgresJsClient } from './sql-clients.ts';
 import { sqlHarness } from './sql-harness.ts';
@@ -18,13 +18,10 @@ describe('in memory', () => {
 });
 
 describe('on PGlite', () => {
-  let db: PGlite;
-  beforeAll(async () => {
-    db = await PGlite.create();
-    return () => db.close();
-  });
+  beforeAll(async () => void (await sharedPglite()));
   const alone = cases.filter(({ needsOverlap }) => !needsOverlap);
   test.for(alone)('$name [X.12]', async ({ run }) => {
+    const db = await sharedPglite();
     const schema = await freshSchemaOn(db);
     await expectKept(run, await sqlHarness(await pgliteClient(db, schema), schema));
   });

@@ -111,14 +111,13 @@ function isReady({ journal }: Member): boolean {
   return journal.look().marks.includes('ready');
 }
 
-/** How many messages it has begun and not finished. */
-function inFlight({ journal }: Member): number {
-  return [...journal.look().inFlight].filter((about) => about.startsWith(HANDLERS[0])).length;
+/** It has begun more than one message and not finished them: not all of them can be just about to be finished. */
+function isBusy({ journal }: Member): boolean {
+  return [...journal.look().inFlight].filter((about) => about.startsWith(HANDLERS[0])).length > 1;
 }
 
-/** Halts one in the middle of its work. With more than one message in flight, so that not all of them can be just about to be finished. */
+/** Halts one in the middle of its work: what it had in flight as it stood still it has still. */
 async function haltSomeone(team: Iterable<Member>): Promise<Member> {
-  const isBusy = (member: Member): boolean => inFlight(member) > 1;
   for (;;) {
     await until('a worker has messages in flight', () => [...team].some(isBusy));
     const choice = [...team].filter(isBusy);

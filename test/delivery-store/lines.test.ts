@@ -144,3 +144,28 @@ test('a line that could not be asked about is asked about again, and told then; 
   await queues.delete('mail');
   await expect.poll(() => sender.queue('mail')).toEqual({ parallelism: 1, isPaused: false });
 });
+
+test('a line that has been paused for long is told of when it goes on, here and elsewhere [X.8]', async ({
+  postgres,
+}) => {
+  let aheadMs = 0;
+  const monoMs = (): number => systemEffects.monoMs() + aheadMs;
+  const here = await openDeliveries(postgres, { effects: { ...systemEffects, monoMs } });
+  const { sender, queues, flowControls } = here;
+  await queues.upsert('mail', { isPaused: true });
+  await flowControls.pin('ann', { rate: 1 });
+  const told: string[] = [];
+  sender.onChange((line) => told.push(line));
+  await sender.open();
+  void [sender.queue('mail'), sender.flow('ann')];
+  await expect.poll(() => told.toSorted()).toEqual(['flow:ann', 'queue:mail']);
+  // Nobody asks about it meanwhile: there is nothing to start.
+  aheadMs = 3_600_000;
+  await here.publishOne(to('https://a.example/', { flowKey: 'bob' }, { flow: { rate: 3 } }));
+  await expect.poll(() => told).toContain('flow:bob');
+  told.length = 0;
+  await here.database.sql(`update $S.http_queue set is_paused = false, tx = pg_current_xact_id()`);
+  await expect.poll(() => told).toContain('queue:mail');
+  await flowControls.resetRate('ann');
+  expect(told).toContain('flow:ann');
+});

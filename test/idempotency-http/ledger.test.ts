@@ -68,29 +68,31 @@ async function runClient(args: readonly string[]): Promise<{ readonly tries: num
   throw new Error('the client said nothing');
 }
 
-test('of thousands of writes with faults in one of a hundred, each takes effect exactly once [S1.12] [X.15]', async ({
-  postgres,
-}) => {
-  const { url, namespace: schema } = postgres;
-  const admin = new Client({ connectionString: url });
-  await admin.connect();
-  onTestFinished(() => admin.end());
-  await migrate(admin, { schema });
-  await admin.query(`create table ${schema}.effect (line text not null)`);
-  const servers = await Promise.all([1, 2].map(async () => new Supervised(await freePort(), [url, schema])));
-  onTestFinished(async () => void (await Promise.all(servers.map((server) => server.stop()))));
-  await Promise.all(servers.map((server) => server.start()));
-  const urls = servers.map(({ port }) => `http://127.0.0.1:${port}`);
-  const told = await Promise.all(['a', 'b'].map((name) => runClient([name, String(WRITES / 2), ...urls])));
-  const { rows } = await admin.query<{ lines: string; effects: string }>(
-    `select count(distinct line)::text lines, count(*)::text effects from ${schema}.effect`,
-  );
-  expect(rows).toEqual([{ lines: String(WRITES), effects: String(WRITES) }]);
-  // Otherwise nothing was put to the test.
-  const kills = servers.reduce((sum, server) => sum + server.kills, 0);
-  const replays = told.reduce((sum, client) => sum + client.replays, 0);
-  const tries = told.reduce((sum, client) => sum + client.tries, 0);
-  expect(kills).toBeGreaterThanOrEqual(servers.length);
-  expect(replays).toBeGreaterThanOrEqual(WRITES / 50);
-  expect(tries).toBeGreaterThan(WRITES);
-});
+test(
+  'of thousands of writes with faults in one of a hundred, each takes effect exactly once [S1.12] [X.15]',
+  { timeout: 600_000 },
+  async ({ postgres }) => {
+    const { url, namespace: schema } = postgres;
+    const admin = new Client({ connectionString: url });
+    await admin.connect();
+    onTestFinished(() => admin.end());
+    await migrate(admin, { schema });
+    await admin.query(`create table ${schema}.effect (line text not null)`);
+    const servers = await Promise.all([1, 2].map(async () => new Supervised(await freePort(), [url, schema])));
+    onTestFinished(async () => void (await Promise.all(servers.map((server) => server.stop()))));
+    await Promise.all(servers.map((server) => server.start()));
+    const urls = servers.map(({ port }) => `http://127.0.0.1:${port}`);
+    const told = await Promise.all(['a', 'b'].map((name) => runClient([name, String(WRITES / 2), ...urls])));
+    const { rows } = await admin.query<{ lines: string; effects: string }>(
+      `select count(distinct line)::text lines, count(*)::text effects from ${schema}.effect`,
+    );
+    expect(rows).toEqual([{ lines: String(WRITES), effects: String(WRITES) }]);
+    // Otherwise nothing was put to the test.
+    const kills = servers.reduce((sum, server) => sum + server.kills, 0);
+    const replays = told.reduce((sum, client) => sum + client.replays, 0);
+    const tries = told.reduce((sum, client) => sum + client.tries, 0);
+    expect(kills).toBeGreaterThanOrEqual(servers.length);
+    expect(replays).toBeGreaterThanOrEqual(WRITES / 50);
+    expect(tries).toBeGreaterThan(WRITES);
+  },
+);

@@ -1,4 +1,3 @@
-import { PGlite } from '@electric-sql/pglite';
 import { Client, Pool, type PoolConfig } from 'pg';
 import postgresJs from 'postgres';
 import { afterAll } from 'vitest';
@@ -6,6 +5,7 @@ import type { AtomicIdempotencyStore, Claim } from '../../src/idempotency/idempo
 import { migrate, postgresIdempotency } from '../../src/postgres/index.ts';
 import { type SqlConnection, sqlRunner, type SqlTransaction } from '../../src/postgres/sql-runner.ts';
 import type { TestServer } from '../support/needs.ts';
+import { sharedPglite } from '../support/shared-pglite.ts';
 import { rivalOf } from './new-claim.ts';
 
 /** A store over one client, with whatever else a test does in its database. */
@@ -78,11 +78,16 @@ export async function openPostgresJs({ url, schema }: Place, options: object = {
   return about(schema, sql, postgresIdempotency({ pool: sql, schema }), () => sql.end({ timeout: 1 }));
 }
 
-/** Over PGlite, with a database of its own. Close it. */
+let schemas = 0;
+
+/** Over PGlite, with a schema of its own. Close it. */
 export async function openPglite(): Promise<StoreUnderTest> {
-  const db = await PGlite.create();
-  await migrate(db);
-  return about('holdfast', db, postgresIdempotency({ pool: db }), () => db.close());
+  const db = await sharedPglite();
+  const schema = `store_${(schemas += 1)}`;
+  await migrate(db, { schema });
+  return about(schema, db, postgresIdempotency({ pool: db, schema }), async () => {
+    await db.exec(`drop schema ${schema} cascade`);
+  });
 }
 
 /** The clients of a server. */

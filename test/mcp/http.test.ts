@@ -29,7 +29,7 @@ async function serve(
   const server = operatorServer({
     operator,
     tokens: TOKENS,
-    redact: { paths: ['amount'], visibleTo: 'nobody', showErrors: true },
+    redact: { paths: ['amount'], visibleTo: 'nobody', showErrors: true, showKeys: true },
     consoleFiles: false,
     mcp: (request, { actor, role }, seen) =>
       agents.fetch(request, { name: actor, mayWrite: role !== 'viewer', operator: seen }),

@@ -127,7 +127,7 @@ describe('the tools for agents over standard input and output', () => {
     await drain();
     // Of the first generation of the SDK, as most clients in the field.
     const old = new OldClient({ name: 'old agent', version: '1' });
-    await old.connect(new OldTransport(processOf(env, ['--redact', 'amount', '--max-payload', '100'])));
+    await old.connect(new OldTransport(processOf(env, ['--redact', 'amount', '--show-keys', '--max-payload', '100'])));
     onTestFinished(() => old.close());
     const agent = agentOn(undefined as never, (name, args) => old.callTool({ name, arguments: { ...args } }));
 

@@ -105,18 +105,19 @@ test('killed again and again in the middle of work, nothing is lost and nothing 
   let placed = 0;
   for (let round = 0; round < kills; round++) {
     const service = await started(data);
-    for (let n = 0; n < perRound; n++) await service.shop.place();
-    placed += perRound;
-    // With work in all stages: done, in line, and between two attempts.
-    await expect
-      .poll(async () => (await service.shop.state()).totals.charged, { interval: 10 })
-      .toBeGreaterThan(placed - perRound);
-    const { totals } = await service.shop.state();
-    expect(totals.receipts, 'the kill must meet unfinished work').toBeLessThan(placed);
+    // With work in all stages: done, in line, and between two attempts. Where it is done before it is looked at, there is more of it.
+    for (let receipts = placed; receipts === placed;) {
+      for (let n = 0; n < perRound; n++) await service.shop.place();
+      placed += perRound;
+      await expect
+        .poll(async () => (await service.shop.state()).totals.charged, { interval: 10 })
+        .toBeGreaterThan(placed - perRound);
+      ({ receipts } = (await service.shop.state()).totals);
+    }
     expect(await end(service, 'SIGKILL')).toBe('SIGKILL');
   }
   const service = await started(data);
   const { totals } = await service.shop.untilDone(placed);
-  expect(totals).toMatchObject({ orders: kills * perRound, twice: 0, deadLetters: 0 });
+  expect(totals).toMatchObject({ orders: placed, twice: 0, deadLetters: 0 });
   expect(await end(service, 'SIGINT')).toBe(0);
 });

@@ -5,7 +5,7 @@ import { ConnectionLost, type Driver } from '../../src/postgres/driver/driver.ts
 import { findDriver } from '../../src/postgres/driver/find-driver.ts';
 import { systemEffects } from '../../src/system/effects.ts';
 import { needs, type TestServer } from '../support/needs.ts';
-import { sharedPglite } from './support/effect-clients.ts';
+import { sharedPglite } from '../support/shared-pglite.ts';
 import { connect } from './support/fresh-schema.ts';
 
 const test = needs('postgres');
@@ -253,7 +253,7 @@ describe('a transaction of PGlite', () => {
         await mayGoOn.promise;
         late = await errorOf(query(`insert into seen values ('late')`, []));
       });
-      const second = driver.transaction(SHORT_MS, async (_, query) => {
+      const second = driver.transaction(LONG_MS, async (_, query) => {
         log.push('second begins');
         await query(`insert into seen values ('second')`, []);
         mayGoOn.resolve();

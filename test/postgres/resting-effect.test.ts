@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, onTestFinished } from 'vitest';
 import { constant, event, holdfast, type Holdfast, policy, type RunningRelay } from '../../src/index.ts';
 import { sqlRunner, type SqlTransaction } from '../../src/postgres/sql-runner.ts';
 import { needs } from '../support/needs.ts';
-import { EFFECT_CLIENTS, type EffectClient, sharedPglite } from './support/effect-clients.ts';
+import { sharedPglite } from '../support/shared-pglite.ts';
+import { EFFECT_CLIENTS, type EffectClient } from './support/effect-clients.ts';
 
 const test = needs('postgres');
 const placed = event<{ n: number }>('order.placed');

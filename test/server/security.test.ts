@@ -231,6 +231,67 @@ describe('the operator server', () => {
     });
   });
 
+  test('hides keys with what they may be made of, in answers, searches and acts, unless they are shown [X.9]', async () => {
+    const key = 'ann@example.com';
+    const letter = { key, error: undefined };
+    const { operator, asked } = scriptedOperator({
+      show: {
+        kind: 'found',
+        message: { key, idempotencyKey: key, payload: { key: 1 }, headers: {}, deliveries: [], edits: [], audit: [] },
+      },
+      messages: { items: [{ key, lastError: undefined }] },
+      deadLetters: { items: [letter] },
+      heldKeys: { items: [{ key, holder: {} }], next: `32~${key}` },
+      bulkItems: { items: [letter] },
+      bulks: { items: [{ filter: { key } }] },
+      audit: { items: [{ details: { key, releasedKey: key } }] },
+      why: {
+        kind: 'why',
+        deliveries: [{ reason: { kind: 'behind', key, messageId: 'm', state: 'failed' }, sentence: `behind ${key}` }],
+      },
+      trace: { kind: 'trace', entries: [{ outcome: 'ok', ids: { eventId: 'm', key, idempotencyKey: key } }] },
+      releaseKey: { kind: 'released', count: 1 },
+    });
+    const redact = { paths: ['customer.email'] };
+    const { url } = await serveHere({ operator, tokens: TOKENS, redact });
+    const shown = await serveHere({ operator, tokens: TOKENS, redact: { ...redact, showKeys: true } });
+    const reads = [
+      'messages/m',
+      'messages',
+      'dead-letters',
+      'keys',
+      'bulk/b/items',
+      'bulk',
+      'audit',
+      'messages/m/why',
+      'trace?id=m',
+    ];
+    for (const path of reads) {
+      const text = async (at: string): Promise<string> =>
+        (await fetch(`${at}/api/${path}`, { headers: as('operator') })).text();
+      expect(await text(url), path).not.toContain('ann@');
+      expect(await text(url), path).toContain(REDACTED);
+      expect(await text(shown.url), path).toContain('ann@');
+    }
+    expect(await (await fetch(`${url}/api/messages/m`, { headers: as('viewer') })).json()).toMatchObject({
+      message: { payload: { key: 1 } },
+    });
+    asked.length = 0;
+    for (const probe of ['messages?key=ann', 'dead-letters?key=ann']) {
+      expect(await codeOf(await fetch(`${url}/api/${probe}`, { headers: as('viewer') })), probe).toBe('FIELD_REDACTED');
+    }
+    const acts = { bulk: { verb: 'replay', filter: { key } }, 'keys/release': { handler: 'h', key } };
+    for (const [path, body] of Object.entries(acts)) {
+      expect(await codeOf(await fetch(`${url}/api/${path}`, change(body, as('operator')))), path).toBe(
+        'FIELD_REDACTED',
+      );
+    }
+    expect(asked).toEqual([]);
+    expect((await fetch(`${shown.url}/api/keys/release`, change(acts['keys/release'], as('operator')))).status).toBe(
+      200,
+    );
+  });
+
   test('stands whatever is sent to it, and tells browsers to run nothing but its own files [X.9]', async () => {
     const { operator, asked } = scriptedOperator({
       show: () => {

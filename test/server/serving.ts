@@ -50,6 +50,7 @@ export function scriptedOperator(answers: Partial<Record<keyof Operator, unknown
         return typeof answer === 'function' ? (answer as (...given: unknown[]) => unknown)(...args) : answer;
       },
     ownKeys: () => Object.keys(answers),
+    getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }),
     has: () => true,
   });
   return { operator, asked };

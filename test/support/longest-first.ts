@@ -23,12 +23,14 @@ const LONGEST = [
 /** Files that take long begin first: otherwise one worker is at its last long file while the others have nothing left. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ moduleId }: TestSpecification): number => {
-      const at = LONGEST.findIndex((path) => moduleId.endsWith(`/${path}.test.ts`));
-      return at === -1 ? LONGEST.length : at;
-    };
     const sorted = await super.sort(files);
-    const isReal = ({ project }: TestSpecification): number => (project.name === 'real' ? 0 : 1);
-    return sorted.toSorted((a, b) => isReal(a) - isReal(b) || place(a) - place(b));
+    return sorted.toSorted((a, b) => placeOf(a) - placeOf(b));
   }
+}
+
+/** Those of other projects come last: they need no servers, and are short. */
+function placeOf({ moduleId, project }: TestSpecification): number {
+  if (project.name !== 'real') return LONGEST.length + 1;
+  const at = LONGEST.findIndex((path) => moduleId.endsWith(`/${path}.test.ts`));
+  return at === -1 ? LONGEST.length : at;
 }

@@ -18,17 +18,17 @@ const placed = event<{ order: string; n: number }>('order.placed', { key: ({ ord
 const KEYS = 10;
 const range = (count: number): readonly number[] => Array.from({ length: count }, (_, n) => n);
 
-let server: PrivateKafka | undefined;
-afterAll(() => server?.remove());
+let own: PrivateKafka | undefined;
+afterAll(() => own?.remove());
 
 /** One for all tests here, because it takes its time to start; each leaves it running. */
 async function atHand(jars: string): Promise<PrivateKafka> {
-  server ??= await privateKafka(jars);
-  return server;
+  own ??= await privateKafka(jars);
+  return own;
 }
 
 async function started(jars: string): Promise<PrivateKafka> {
-  const isNew = server === undefined;
+  const isNew = own === undefined;
   const here = await atHand(jars);
   if (isNew) await here.start();
   return here;

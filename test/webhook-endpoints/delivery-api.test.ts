@@ -73,8 +73,9 @@ describe('the API of deliveries', () => {
     await deliveries.urlGroups.addEndpoints('all', [{ url: 'https://a.example/' }]);
     expect(await read('url-groups')).toMatchObject([{ name: 'all' }]);
     await write('flow-controls/pin', { key: 'tenant-1', rate: 5 });
+    await write('flow-controls/unpin', { key: 'tenant-1' });
     for (const verb of ['pause', 'resume', 'reset']) await write(`flow-controls/${verb}`, { key: 'tenant-1' });
-    expect(await read('flow-controls?search=tenant')).toMatchObject([{ key: 'tenant-1', isRatePinned: true }]);
+    expect(await read('flow-controls?search=tenant')).toMatchObject([{ key: 'tenant-1', isRatePinned: false }]);
     await write('destinations/open', { destination: 'https://shop.example', reason: 'they asked' });
     expect(await read('destinations')).toMatchObject([{ destination: 'https://shop.example', breaker: 'open' }]);
     await write('destinations/close', { destination: 'https://shop.example' });
@@ -109,7 +110,12 @@ describe('the API of deliveries', () => {
     expect(await read('endpoints')).toMatchObject([{ id, state: 'enabled' }]);
     expect(await read(`endpoints/${id}`)).toMatchObject({ item: { id } });
     await write(`endpoints/${id}/disable`, { reason: 'they move' });
+    expect(await write(`endpoints/${id}/test`, {}, 404)).toMatchObject({ code: 'NOT_FOUND' });
     expect(await write(`endpoints/${id}/enable`, {})).toMatchObject({ endpoint: { state: 'enabled' } });
+    const tried = await write<{ messageId: string }>(`endpoints/${id}/test`, {});
+    expect(await read(`messages/${tried.messageId}`)).toMatchObject({
+      item: { request: { endpointId: id, eventType: 'test.ping' } },
+    });
     const { secret } = await write<{ secret: string }>(`endpoints/${id}/rotate`, { graceHours: 1 });
     const secrets = new URL(`${url}/api/delivery/endpoints/${id}/secrets`);
     expect((await fetch(secrets, { headers: as('operator') })).status).toBe(403);

@@ -12,6 +12,7 @@ export function AuditObject({ record }: { readonly record: AuditRecord }): React
   const name = handler === undefined ? undefined : `${service ?? ''}/${handler}`;
   const bulk = textOf(details['bulk'] ?? details['bulkId']);
   const group = textOf(details['group'] ?? details['groupId']);
+  const named = NAMED.map((field) => textOf(details[field])).find((one) => one !== undefined);
   return (
     <>
       {messageId === undefined ? null : (
@@ -30,10 +31,13 @@ export function AuditObject({ record }: { readonly record: AuditRecord }): React
           {shortId(group)}
         </Link>
       )}{' '}
-      {name === undefined ? null : <span>{name}</span>}
+      {name === undefined ? null : <span>{name}</span>} {named === undefined ? null : <bdi>{named}</bdi>}
     </>
   );
 }
+
+/** What details of the delivery server name. */
+const NAMED = ['url', 'destination', 'endpoint', 'queue', 'key', 'scheduleId'] as const;
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;

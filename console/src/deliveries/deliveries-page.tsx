@@ -1,6 +1,7 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { Ago } from '../parts/ago.tsx';
+import { useNow } from '../parts/clock.ts';
 import { FilterField } from '../parts/filter-fields.tsx';
 import { ListFrame, useListed } from '../parts/listed.tsx';
 import { Empty, TeachingCode } from '../parts/notice.tsx';
@@ -15,9 +16,14 @@ import { useRights } from '../shell/session.tsx';
 import { Delivering } from './delivering.tsx';
 import { retryDeliveryAct } from './delivery-acts.ts';
 import { type Delivery, stateOfDelivery } from './delivery-state.ts';
+import { HoldWords } from './hold-banner.tsx';
+import { type Hold, useHolds } from './holds.ts';
 import { LineLink } from './line-link.tsx';
 
-const COLUMNS: readonly Column<Delivery>[] = [
+/** A delivery with what holds it. */
+type Row = Delivery & { readonly hold: Hold | undefined };
+
+const COLUMNS: readonly Column<Row>[] = [
   { head: 'State', card: 'lead', cell: (row) => <StateMark state={stateOfDelivery(row)} /> },
   {
     head: 'Destination',
@@ -33,12 +39,15 @@ const COLUMNS: readonly Column<Delivery>[] = [
   { head: 'Line', isExtra: true, cell: ({ request }) => <LineLink request={request} /> },
   { head: 'Labels', isExtra: true, cell: ({ request }) => <Labels labels={request.labels} /> },
   { head: 'Attempts', isFigure: true, cell: ({ attempts, request }) => `${attempts} of ${request.retries + 1}` },
-  { head: 'Next attempt', isFigure: true, cell: ({ nextAt, state }) => <NextAttempt at={nextAt} state={state} /> },
+  { head: 'Next attempt', isFigure: true, cell: (row) => <NextAttempt row={row} /> },
   { head: 'Age', isFigure: true, card: 'end', cell: ({ createdAt }) => <Ago at={createdAt} /> },
 ];
 
-function NextAttempt({ at, state }: { readonly at: string | undefined; readonly state: string }): ReactElement {
-  return state === 'waiting' && at !== undefined ? <Ago at={at} /> : <span className="muted">–</span>;
+function NextAttempt({ row: { state, nextAt, hold } }: { readonly row: Row }): ReactElement {
+  const now = useNow();
+  if (hold !== undefined) return <HoldWords hold={hold} />;
+  if (state !== 'waiting') return <span className="muted">–</span>;
+  return nextAt === undefined || Date.parse(nextAt) <= now ? <span>due now</span> : <Ago at={nextAt} />;
 }
 
 function Labels({ labels = [] }: { readonly labels?: readonly string[] | undefined }): ReactElement {
@@ -79,6 +88,7 @@ function DeliveryList(): ReactElement {
   const { ask } = useActs();
   const filter = Object.fromEntries(FILTERS.map((name) => [name, search[name]]));
   const listed = useListed('delivery/messages', filter, { isLive: true });
+  const holdOf = useHolds();
   const open = (id: string): void => void navigate({ to: '/deliveries/$id', params: { id } });
   const retry = (id: string): void => {
     if (listed.items.some((row) => row.messageId === id && row.state === 'failed')) ask(retryDeliveryAct(id));
@@ -103,7 +113,7 @@ function DeliveryList(): ReactElement {
         <Rows
           label="Deliveries"
           columns={COLUMNS}
-          rows={listed.items}
+          rows={listed.items.map((row) => ({ ...row, hold: holdOf(row) }))}
           idOf={({ messageId }) => messageId}
           open={({ messageId }) => open(messageId)}
           current={current}

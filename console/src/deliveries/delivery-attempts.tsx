@@ -81,13 +81,11 @@ function AttemptStep({ line, state }: { readonly line: LogLine; readonly state: 
       <div className="step-head">
         <strong>
           Attempt {attempt}{' '}
-          <StateMark state={state} word={responseStatus === undefined ? 'no answer' : String(responseStatus)} />
+          <StateMark state={state} word={responseStatus === undefined ? 'no answer' : String(responseStatus)} />{' '}
+          <span className="muted">in {duration(durationMs)}</span>
         </strong>
         <span className="step-time">
-          <span className="muted">
-            {clock(at)}, took {duration(durationMs)}
-          </span>{' '}
-          <Ago at={at} />
+          <span className="muted">{clock(at)}</span> <Ago at={at} />
         </span>
       </div>
       {error === undefined ? null : (

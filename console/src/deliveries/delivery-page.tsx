@@ -17,7 +17,9 @@ import { cancelDeliveryAct, retryDeliveryAct } from './delivery-acts.ts';
 import { DeliveryAttempts } from './delivery-attempts.tsx';
 import { DeliveryRequestView } from './delivery-request.tsx';
 import { stateOfDelivery } from './delivery-state.ts';
-import { LineLink } from './line-link.tsx';
+import { HoldBanner } from './hold-banner.tsx';
+import { useHolds } from './holds.ts';
+import { hasLine, LineLink } from './line-link.tsx';
 
 /** One delivery: what is sent, each attempt with its answer, what can be done. */
 export function DeliveryPage(): ReactElement {
@@ -31,6 +33,7 @@ export function DeliveryPage(): ReactElement {
 function ShownPage(): ReactElement {
   const { id = '' }: { id?: string } = useParams({ strict: false });
   const { data, error, refetch } = useQuery(deliveryQuery(id));
+  const holdOf = useHolds();
   useReplayKey();
   if (data === undefined) {
     return (
@@ -41,6 +44,7 @@ function ShownPage(): ReactElement {
     );
   }
   const { method, url } = data.request;
+  const hold = holdOf(data);
   return (
     <article className="message-page">
       <Link to="/deliveries" className="back-link">
@@ -57,7 +61,8 @@ function ShownPage(): ReactElement {
       >
         <StateMark state={stateOfDelivery(data)} />
       </PageHead>
-      {data.state === 'waiting' ? <WhySentences id={id} /> : null}
+      {hold === undefined ? null : <HoldBanner hold={hold} />}
+      {data.state === 'waiting' && hold === undefined ? <WhySentences id={id} /> : null}
       <DeliveryActions message={data} />
       <div className="message-columns">
         <DeliveryAttempts message={data} />
@@ -84,7 +89,11 @@ function Facts({ message }: { readonly message: ShownDelivery }): ReactElement {
       <span>
         attempt {attempts} of {request.retries + 1}
       </span>
-      <LineLink request={request} />
+      {hasLine(request) ? (
+        <span>
+          <LineLink request={request} />
+        </span>
+      ) : null}
       {request.labels === undefined || request.labels.length === 0 ? null : (
         <span>
           labels <bdi>{request.labels.join(', ')}</bdi>

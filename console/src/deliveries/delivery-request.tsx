@@ -35,8 +35,8 @@ export function DeliveryRequestView({ message }: { readonly message: ShownDelive
 function Rules({ message: { request, flow } }: { readonly message: ShownDelivery }): ReactElement {
   const { retryDelay, retrySeconds, timeoutMs, callback, failureCallback, signedBy, eventType, callerIp } = request;
   const destination = destinationOf(request.url);
-  const waits =
-    retryDelay ?? (retrySeconds === undefined ? '12 s, 2 min 28 s, 30 min 8 s, …' : secondsText(retrySeconds));
+  const seconds = retrySeconds === undefined ? '12 s, 2 min 28 s, 30 min 8 s, …' : secondsText(retrySeconds);
+  const waits = retryDelay === undefined ? seconds : <code>{retryDelay} ms</code>;
   const facts: readonly (readonly [string, ReactNode])[] = [
     [
       'Destination',
@@ -45,7 +45,7 @@ function Rules({ message: { request, flow } }: { readonly message: ShownDelivery
       </Link>,
     ],
     ['Retries', request.retries],
-    ['Waits', <code key="waits">{waits}</code>],
+    ['Waits', request.retries === 0 ? undefined : waits],
     ['Timeout', timeoutMs === undefined ? undefined : duration(timeoutMs)],
     ['Signed', signedBy === 'endpoint' ? 'by the endpoint’s secrets' : 'by the server’s keys'],
     ['Event', eventType],

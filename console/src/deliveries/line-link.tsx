@@ -2,6 +2,11 @@ import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import type { Delivery } from './delivery-state.ts';
 
+/** It stands in a line besides that of its destination, or came from somewhere. */
+export function hasLine({ queue, flowKey, scheduleId, group, endpointId }: Delivery['request']): boolean {
+  return [queue, flowKey, scheduleId, group, endpointId].some((one) => one !== undefined);
+}
+
 /** The line a delivery stands in besides that of its destination. */
 export function LineLink({
   request: { queue, flowKey, scheduleId, group, endpointId },

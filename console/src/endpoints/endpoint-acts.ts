@@ -59,7 +59,7 @@ function fields(before?: Endpoint): readonly ActField[] {
         .map(([name, value]) => `${name}: ${value}`)
         .join('\n'),
       example: 'X-Tenant: 7',
-      hint: 'Name: value, one a line, sent with every event.',
+      hint: 'Name: value, one a line, sent with every event. What is [hidden] stays as it is.',
       read: headersOf,
     },
     {
@@ -125,7 +125,7 @@ export function disableAct({ id }: Endpoint): Act {
   };
 }
 
-export function deleteAct({ id, url }: Endpoint, after: () => void): Act {
+export function deleteAct({ id, url }: Endpoint, after: () => Promise<void>): Act {
   return {
     title: `Delete ${url}?`,
     text: 'What waits for it is cancelled, and its secrets are gone. This cannot be taken back.',

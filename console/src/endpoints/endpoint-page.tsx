@@ -87,7 +87,7 @@ function EndpointActions({ endpoint }: { readonly endpoint: Endpoint }): ReactEl
   const [isRevealed, setRevealed] = useState(false);
   if (!canOperate) return null;
   const isOn = endpoint.state === 'enabled';
-  const leave = (): void => void navigate({ to: '/endpoints' });
+  const leave = (): Promise<void> => navigate({ to: '/endpoints' });
   return (
     <div className="action-row">
       <button
@@ -141,7 +141,7 @@ function Settings({ endpoint }: { readonly endpoint: Endpoint }): ReactElement {
         </bdi>
       ),
     ],
-    ['Retries', `${retrySeconds.length}, after ${secondsText(retrySeconds)}`],
+    ['Retries', retrySeconds.length === 0 ? 'none' : `${retrySeconds.length}, after ${secondsText(retrySeconds)}`],
     ['Timeout', timeoutMs === undefined ? undefined : duration(timeoutMs)],
     ['Rate', ratePerSecond === undefined ? undefined : `${ratePerSecond} a second`],
   ];

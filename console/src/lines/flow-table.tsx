@@ -72,11 +72,16 @@ function Rate({ row: { started, rate, periodMs, isRatePinned } }: { readonly row
 
 const FLOW = `await client.publishJSON({ url, body, flowControl: { key: 'partner', parallelism: 2, rate: 10, period: '1m' } });`;
 
+/** Each endpoint has a key too; that is dealt with on its page. */
+function withoutEndpoints(all: readonly FlowKey[]): readonly FlowKey[] {
+  return all.filter(({ key }) => !key.startsWith('endpoint:'));
+}
+
 export function FlowTable(): ReactElement {
   const { canOperate } = useRights();
   return (
     <WholeList
-      query={useQuery(wholeQuery('delivery/flow-controls'))}
+      query={useQuery({ ...wholeQuery('delivery/flow-controls'), select: withoutEndpoints })}
       empty={
         <>
           <Empty title="There is no flow-control key yet">A message that names one makes it, with its limits.</Empty>

@@ -1,8 +1,10 @@
+import { Link } from '@tanstack/react-router';
 import { type ReactElement, useState } from 'react';
+import { DELIVERY_TYPE } from '../../../src/delivery/delivery-request.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { useActs } from '../shell/acts.tsx';
-import { useRights } from '../shell/session.tsx';
+import { useRights, useSession } from '../shell/session.tsx';
 import { EditSheet } from './edit-sheet.tsx';
 import { cancelAct, discardAct, replayAct, replayChosenAct } from './message-acts.ts';
 import type { MessageDetail } from './message-page.tsx';
@@ -21,6 +23,7 @@ function isScheduled({ deliveries, dueAt }: MessageDetail): boolean {
 export function MessageActions({ message }: { readonly message: MessageDetail }): ReactElement {
   const { canOperate, canAdminister } = useRights();
   const { ask } = useActs();
+  const { isDelivering } = useSession();
   const [isEditing, setEditing] = useState(false);
   const { id, deliveries } = message;
   const failed = deliveries.filter(({ status }) => status === 'failed').length;
@@ -53,6 +56,11 @@ export function MessageActions({ message }: { readonly message: MessageDetail })
         <button type="button" onClick={() => ask(discardAct(id, failed > 0 ? failed : open, failed === 0))}>
           <Icon name="discard" /> Discard
         </button>
+      ) : null}
+      {isDelivering && message.type === DELIVERY_TYPE ? (
+        <Link className="button" to="/deliveries/$id" params={{ id }}>
+          <Icon name="deliveries" /> Delivery
+        </Link>
       ) : null}
       <CopyButton text={commandOf(message)} label="Copy as a command" word="Copy as command" />
       {isEditing ? <EditSheet message={message} close={() => setEditing(false)} /> : null}

@@ -52,12 +52,12 @@ function figuresOf(overview: Overview): readonly Figure[] {
       to: '/dead-letters',
     },
     {
-      title: 'Duplicates suppressed',
+      title: 'Redeliveries suppressed',
       value: count(sum(points, (p) => p.suppressed)),
-      note: 'effects that did not happen twice',
+      note: 'came again, or ended too late',
       values: each(points, (p) => p.suppressed),
       tone: 'parked',
-      to: '/idempotency',
+      to: '/messages',
     },
     {
       title: 'Late results refused',

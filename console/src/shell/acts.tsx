@@ -56,7 +56,8 @@ export interface Act {
   readonly undo?: Pick<Act, 'path' | 'body' | 'done'>;
   /** The same on the command line. */
   readonly command?: string | undefined;
-  readonly after?: ((answer: never) => void) | undefined;
+  /** Is waited for before what is shown is read again: it may lead away from what is not there any more. */
+  readonly after?: ((answer: never) => void | Promise<void>) | undefined;
 }
 
 interface Acts {
@@ -86,7 +87,7 @@ export function ActsAndDialog({ children }: { readonly children: ReactNode }): R
         run: () => void perform(undo).catch((error: Error) => toast({ text: error.message, isError: true })),
       },
     });
-    act.after?.(answer);
+    await act.after?.(answer);
     // The dialog does not wait for what is read again.
     void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
   };

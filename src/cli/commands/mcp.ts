@@ -21,9 +21,10 @@ export const mcp: Command = {
     'preview-for': { value: '<time>', summary: 'how long a preview can be acted upon', default: '5m' },
     redact: {
       value: '<path>',
-      summary: 'hide this place of payloads, e.g. customer.email or items.*.card; texts of errors too',
+      summary: 'hide this place of payloads, e.g. customer.email or items.*.card; texts of errors and keys too',
       multiple: true,
     },
+    'show-keys': { summary: 'with --redact: show keys, which say nothing' },
     'max-payload': { value: '<n>', summary: 'the most characters of a payload that are handed out', default: '16000' },
   },
   details: [
@@ -40,7 +41,7 @@ export const mcp: Command = {
       maxPayload: options.count('max-payload'),
     };
     const server = mcpServer({
-      operator: redacted(await openOperator(invocation), options.list('redact')),
+      operator: redacted(await openOperator(invocation), options.list('redact'), options.flag('show-keys')),
       allowWrites: options.flag('allow-writes'),
       actor: options.text('actor'),
       ...limits,
@@ -58,7 +59,7 @@ export const mcp: Command = {
 };
 
 /** What is hidden is hidden from every agent, whoever runs it. */
-function redacted(operator: Operator, paths: readonly string[]): Operator {
+function redacted(operator: Operator, paths: readonly string[], showKeys: boolean): Operator {
   if (paths.length === 0) return operator;
-  return redactedOperator(operator, new RedactionRules({ paths, visibleTo: 'nobody' }));
+  return redactedOperator(operator, new RedactionRules({ paths, visibleTo: 'nobody', showKeys }));
 }

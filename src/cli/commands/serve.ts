@@ -31,6 +31,7 @@ export const SERVER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
   'base-path': { value: '<path>', summary: 'below which path', default: '/' },
   redact: { value: '<path>', summary: 'hide this place of payloads from all but admins', multiple: true },
+  'show-keys': { summary: 'show keys to those from whom something is hidden: they say nothing' },
   'read-only': { summary: 'nobody can change anything' },
   'mcp-writes': { summary: 'agents at mcp may write too, within their role, each after a preview' },
 };
@@ -169,7 +170,7 @@ function serverOf(
     logger: stderrLogger(io),
     mcp: (request, { actor, role }, seen) =>
       agents.fetch(request, { name: actor, mayWrite: role !== 'viewer', operator: seen }),
-    ...(redact.length > 0 && { redact }),
+    ...(redact.length > 0 && { redact: { paths: redact, showKeys: options.flag('show-keys') } }),
   });
 }
 

@@ -1,7 +1,7 @@
 import type { DeadDeliveries, DeadDelivery, DeadSelection } from '../../delivery/dead-deliveries.ts';
 import type { Fields } from '../operator/read-record.ts';
 import type { SqlRunner } from '../sql-runner.ts';
-import { API_ACTOR, toDelivery } from './messages.ts';
+import { API, toDelivery } from './messages.ts';
 import { readCursor, selectionFields } from './selection.ts';
 import { bytesOf } from './shown-request.ts';
 
@@ -10,14 +10,17 @@ const UUID_LENGTH = 36;
 const DLQ_ID = new RegExp(`^${UUID}-\\d{1,9}$`, 'i');
 const CURSOR = new RegExp(`^(\\d{4,}-[-\\dT:.]+Z)~(${UUID})$`, 'i');
 
+/** The reason where none is given: a discard has one. */
+const DELETED = 'deleted through the API';
+
 /** Dead deliveries: the engine's dead letters of our type, with the answers of the log. */
 export function deadDeliveries(sql: SqlRunner, schema: string): DeadDeliveries {
   const deadList = `with p as materialized (select ids, next from ${schema}.http_dead_pick($1::text))
     select ${schema}.http_dead(p.ids) as row from p
     union all select json_build_object('next', p.next)::text from p`;
-  const deadDiscard = `select ${schema}.operator_discard(p.ids, p.handlers, false, 1::smallint, '${API_ACTOR}', 'deleted through the API') as n, p.next
+  const deadDiscard = `select ${schema}.operator_discard(p.ids, p.handlers, false, 1::smallint, $2::text, $3::text) as n, p.next
     from ${schema}.http_dead_pick($1::text) p`;
-  const deadReplay = `select ids::text as ids, next from ${schema}.http_dead_replay($1::text, $2::text, '${API_ACTOR}')`;
+  const deadReplay = `select ids::text as ids, next from ${schema}.http_dead_replay($1::text, $2::text, $3::text, $4::text)`;
   const list: DeadDeliveries['list'] = async (selection, { limit, cursor }) => {
     const rows = await sql.query(deadList, [filterOf('dead.list()', selection, limit, cursor)]);
     const read = rows.map((row) => JSON.parse(String(row['row'])) as Fields);
@@ -27,13 +30,15 @@ export function deadDeliveries(sql: SqlRunner, schema: string): DeadDeliveries {
   return {
     list,
     get: async (dlqId) => (await list({ dlqIds: [dlqId] }, { limit: 1 })).items[0],
-    discard: async (selection, { limit, cursor }) => {
-      const [row] = await sql.query(deadDiscard, [filterOf('dead.discard()', selection, limit, cursor)]);
+    discard: async (selection, { limit, cursor }, { actor, reason = DELETED } = API) => {
+      const filter = filterOf('dead.discard()', selection, limit, cursor);
+      const [row] = await sql.query(deadDiscard, [filter, actor, reason]);
       return { count: Number(row?.['n']), next: nextOf(row) };
     },
-    replay: async (selection, { limit, cursor }, rules) => {
+    replay: async (selection, { limit, cursor }, rules, { actor, reason } = API) => {
       const filter = filterOf('dead.replay()', selection, limit, cursor);
-      const [row] = await sql.query(deadReplay, [filter, rules === undefined ? null : JSON.stringify(rules)]);
+      const changed = rules === undefined ? null : JSON.stringify(rules);
+      const [row] = await sql.query(deadReplay, [filter, changed, actor, reason ?? null]);
       return { messageIds: JSON.parse(String(row?.['ids'])) as readonly string[], next: nextOf(row) };
     },
   };
@@ -53,7 +58,7 @@ function filterOf(of: string, selection: DeadSelection, limit: number, cursor: s
  * the message says, its payload is edited, and its version raised.
  */
 export function deadReplayFunction(schema: string): string {
-  return `create function ${schema}.http_dead_replay(filter text, p_rules text, p_actor text, out ids json, out next text) language plpgsql as $body$
+  return `create function ${schema}.http_dead_replay(filter text, p_rules text, p_actor text, p_reason text, out ids json, out next text) language plpgsql as $body$
     declare
       p record;
       i int;
@@ -68,11 +73,12 @@ export function deadReplayFunction(schema: string): string {
             on d.id = k.id and d.handler = k.handler
           where d.state = 2 order by d.id, d.handler for update of d)
         select coalesce(array_agg(l.id order by l.place), '{}') into done from locked l;
-        perform ${schema}.operator_replay(p.ids, p.handlers, null, p_actor, null);
+        perform ${schema}.operator_replay(p.ids, p.handlers, null, p_actor, p_reason);
       else
         for i in 1 .. cardinality(p.ids) loop
           if ${schema}.operator_edit(p.ids[i], (select d.payload || p_rules::jsonb from ${schema}.delivery d
-              where d.id = p.ids[i] and d.handler = p.handlers[i]), null, null, p_actor, 'rules of the retry') ->> 'kind' = 'edited' then
+              where d.id = p.ids[i] and d.handler = p.handlers[i]), null, null, p_actor,
+              coalesce(p_reason, 'rules of the retry')) ->> 'kind' = 'edited' then
             done := done || p.ids[i];
           end if;
         end loop;

@@ -108,6 +108,7 @@ export class LineCopy {
   /** A line was changed here: others see it at their next look, this process at once. */
   async changed(line: string): Promise<void> {
     if (this.#kept.has(line)) await this.#fetch([line], true);
+    else this.#tell(line);
   }
 
   #get(line: string): QueueSetting | FlowSetting | undefined {
@@ -160,15 +161,21 @@ export class LineCopy {
 
   #put(line: string, setting: QueueSetting | FlowSetting, isNews = false): void {
     const kept = this.#kept.get(line);
-    if (kept === undefined || (!isNews && isSame(kept.setting, setting))) return;
-    kept.setting = setting;
+    if (kept === undefined ? !isNews : !isNews && isSame(kept.setting, setting)) return;
+    // One that is not followed any more may be waited for all the same: whoever waits asks again.
+    if (kept !== undefined) kept.setting = setting;
+    this.#tell(line);
+  }
+
+  #tell(line: string): void {
     for (const listener of this.#listeners) listener(line);
   }
 
   #forget(): void {
     const oldest = this.#effects.monoMs() - KEPT_MS;
     for (const [line, kept] of this.#kept) {
-      if (kept.askedMs < oldest && kept.setting !== undefined) this.#kept.delete(line);
+      // Nobody asks about one that is paused, and somebody waits for it to go on.
+      if (kept.askedMs < oldest && kept.setting?.isPaused === false) this.#kept.delete(line);
     }
   }
 }

@@ -1,11 +1,12 @@
 import type { DeliveryMessages, DeliveryRecord, DeliverySelection } from '../../delivery/delivery-messages.ts';
+import type { ChangedBy } from '../../delivery/webhook-endpoints.ts';
 import { type Fields, readRecord } from '../operator/read-record.ts';
 import type { SqlRunner } from '../sql-runner.ts';
 import { MESSAGE_ID, readCursor, selectionFields } from './selection.ts';
 import { shownRequest } from './shown-request.ts';
 
-/** Who cancels and replays through the API, in the audit. */
-export const API_ACTOR = 'delivery api';
+/** Who cancels and replays where nobody is named, in the audit. */
+export const API: ChangedBy = { actor: 'delivery api' };
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
@@ -16,7 +17,7 @@ const CLOCKS_APART_MS = 3_600_000;
 export function deliveryMessages(sql: SqlRunner, schema: string): DeliveryMessages {
   const messageGet = `select ${schema}.http_messages(array[$1::text::uuid]) as row`;
   const messageList = `select ${schema}.http_message_list($1::text) as row`;
-  const messageCancel = `select n, next from ${schema}.http_cancel($1::text, '${API_ACTOR}', null)`;
+  const messageCancel = `select n, next from ${schema}.http_cancel($1::text, $2::text, $3::text)`;
   return {
     get: async (messageId) => {
       if (!MESSAGE_ID.test(messageId)) return undefined;
@@ -33,13 +34,17 @@ export function deliveryMessages(sql: SqlRunner, schema: string): DeliveryMessag
       const { end } = rows.at(-1) as { readonly end: string | null };
       return { items: rows.slice(0, -1).map(toDelivery), next: end ?? undefined };
     },
-    cancel: async (selection) => {
+    cancel: async (selection, { actor, reason } = API) => {
       let count = 0;
       let below: string | undefined = lastIdOf(selection.to);
       // One commit each: a million are cancelled without a transaction that holds up the housekeeping.
       while (below !== undefined) {
         const filter = JSON.stringify({ ...selectionFields(selection), below });
-        const [row]: readonly Record<string, unknown>[] = await sql.query(messageCancel, [filter]);
+        const [row]: readonly Record<string, unknown>[] = await sql.query(messageCancel, [
+          filter,
+          actor,
+          reason ?? null,
+        ]);
         count += Number(row?.['n']);
         below = typeof row?.['next'] === 'string' ? row['next'] : undefined;
       }

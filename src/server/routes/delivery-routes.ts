@@ -113,10 +113,8 @@ const messages: readonly Route[] = [
     summary: 'It is not tried again. What is on its way now may still arrive.',
     body: REASON,
     answer: COUNTED,
-    run: async ({ deliveries, params: { id = '' }, by }) => {
-      await deliveries.audit(by, 'cancel', { messageIds: [id] });
-      return counted(await deliveries.messages.cancel({ messageIds: [id] }));
-    },
+    run: async ({ deliveries, params: { id = '' }, by }) =>
+      counted(await deliveries.messages.cancel({ messageIds: [id] }, by)),
   }),
   get({
     id: 'listDeliveryLog',
@@ -164,8 +162,8 @@ const dead: readonly Route[] = [
     body: { dlqIds: DLQ_IDS, ...REASON },
     answer: COUNTED,
     run: async ({ deliveries, body: { dlqIds }, by }) => {
-      await deliveries.audit(by, 'replay', { dlqIds });
-      const { messageIds } = await deliveries.dead.replay({ dlqIds }, { limit: Math.max(1, dlqIds.length) });
+      const page = { limit: Math.max(1, dlqIds.length) };
+      const { messageIds } = await deliveries.dead.replay({ dlqIds }, page, undefined, by);
       return counted(messageIds.length);
     },
   }),
@@ -176,8 +174,7 @@ const dead: readonly Route[] = [
     body: { dlqIds: DLQ_IDS, ...NEEDED_REASON },
     answer: COUNTED,
     run: async ({ deliveries, body: { dlqIds }, by }) => {
-      await deliveries.audit(by, 'discard', { dlqIds });
-      const { count } = await deliveries.dead.discard({ dlqIds }, { limit: Math.max(1, dlqIds.length) });
+      const { count } = await deliveries.dead.discard({ dlqIds }, { limit: Math.max(1, dlqIds.length) }, by);
       return counted(count);
     },
   }),

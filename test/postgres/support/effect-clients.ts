@@ -1,4 +1,3 @@
-import { PGlite } from '@electric-sql/pglite';
 import { Pool } from 'pg';
 import postgresJs from 'postgres';
 import { onTestFinished } from 'vitest';
@@ -7,6 +6,7 @@ import { type SqlConnection, sqlRunner, type SqlTransaction } from '../../../src
 import type { RelayStore } from '../../../src/relay/relay-store.ts';
 import type { TestServer } from '../../support/needs.ts';
 import { freshSchema, freshSchemaOn } from '../../support/fresh-schema.ts';
+import { sharedPglite } from '../../support/shared-pglite.ts';
 
 /** A store on a schema of its own over one client, whose handlers' transactions go through few connections. */
 export interface EffectClient {
@@ -16,13 +16,6 @@ export interface EffectClient {
   within<T>(work: (tx: SqlTransaction) => Promise<T>): Promise<T>;
   /** The first column of each row, with `$` in place of the schema. */
   column(query: string): Promise<unknown[]>;
-}
-
-let pglite: Promise<PGlite> | undefined;
-
-/** One for all tests of a worker, which ends with it; to be asked for before the first: making it takes longer than a test should. */
-export function sharedPglite(): Promise<PGlite> {
-  return (pglite ??= PGlite.create());
 }
 
 /** Each client we run handlers on. */
