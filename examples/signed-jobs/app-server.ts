@@ -8,7 +8,7 @@ export interface AppServer {
   readonly url: string;
   readonly server: Server;
   /** The next answer of this path never arrives, although all is done: the connection breaks. */
-  loseAnswer(path: string): void;
+  readonly loseAnswer: (path: string) => void;
 }
 
 /** Serves route handlers as Next does: by their path, `POST` alone. Listens on this machine, on any free port. */

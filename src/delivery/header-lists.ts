@@ -5,7 +5,7 @@ const MOST_KNOWN = 1_000;
 const known = new Map<string, string>();
 
 /** A header's name as it is usually written: `content-type` is `Content-Type`. */
-function canonicalName(name: string): string {
+export function canonicalName(name: string): string {
   const found = known.get(name);
   if (found !== undefined) return found;
   const made = written(name);

@@ -11,11 +11,12 @@ import { useRowKeys } from '../parts/row-keys.ts';
 import { type Column, Rows } from '../parts/rows.tsx';
 import { SegmentLinks } from '../parts/segment-links.tsx';
 import { StateMark } from '../parts/state-mark.tsx';
+import { useStill } from '../parts/still.ts';
 import { useActs } from '../shell/acts.tsx';
 import { useRights } from '../shell/session.tsx';
 import { Delivering } from './delivering.tsx';
 import { retryDeliveryAct } from './delivery-acts.ts';
-import { type Delivery, stateOfDelivery } from './delivery-state.ts';
+import { type Delivery, shortUrl, stateOfDelivery } from './delivery-state.ts';
 import { HoldWords } from './hold-banner.tsx';
 import { type Hold, useHolds } from './holds.ts';
 import { LineLink } from './line-link.tsx';
@@ -30,8 +31,8 @@ const COLUMNS: readonly Column<Row>[] = [
     isWide: true,
     card: 'title',
     cell: ({ messageId, request }) => (
-      <Link to="/deliveries/$id" params={{ id: messageId }} title={messageId}>
-        <bdi>{request.url}</bdi>
+      <Link to="/deliveries/$id" params={{ id: messageId }} title={request.url}>
+        <bdi>{shortUrl(request.url)}</bdi>
       </Link>
     ),
   },
@@ -87,7 +88,8 @@ function DeliveryList(): ReactElement {
   const { canOperate } = useRights();
   const { ask } = useActs();
   const filter = Object.fromEntries(FILTERS.map((name) => [name, search[name]]));
-  const listed = useListed('delivery/messages', filter, { isLive: true });
+  const [isStill, still] = useStill();
+  const listed = useListed('delivery/messages', filter, { isLive: !isStill });
   const holdOf = useHolds();
   const open = (id: string): void => void navigate({ to: '/deliveries/$id', params: { id } });
   const retry = (id: string): void => {
@@ -109,16 +111,18 @@ function DeliveryList(): ReactElement {
           search[name] === undefined ? null : <FilterField key={name} name={name} label={MORE[name]} />,
         )}
       </div>
-      <ListFrame listed={listed} empty={<NoDelivery isFiltered={isFiltered} />}>
-        <Rows
-          label="Deliveries"
-          columns={COLUMNS}
-          rows={listed.items.map((row) => ({ ...row, hold: holdOf(row) }))}
-          idOf={({ messageId }) => messageId}
-          open={({ messageId }) => open(messageId)}
-          current={current}
-        />
-      </ListFrame>
+      <div {...still}>
+        <ListFrame listed={listed} empty={<NoDelivery isFiltered={isFiltered} />}>
+          <Rows
+            label="Deliveries"
+            columns={COLUMNS}
+            rows={listed.items.map((row) => ({ ...row, hold: holdOf(row) }))}
+            idOf={({ messageId }) => messageId}
+            open={({ messageId }) => open(messageId)}
+            current={current}
+          />
+        </ListFrame>
+      </div>
     </>
   );
 }

@@ -12,6 +12,11 @@ export function stateOfDelivery(
   return nextAt !== undefined && Date.parse(nextAt) > nowMs ? 'scheduled' : 'pending';
 }
 
+/** Without the scheme: where there is little room the path matters more. */
+export function shortUrl(url: string): string {
+  return url.replace(/^https?:\/\//i, '');
+}
+
 /** Scheme, host and port: what breakers go by. */
 export function destinationOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : url;

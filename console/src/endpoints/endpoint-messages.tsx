@@ -6,6 +6,7 @@ import { ListFrame, useListed } from '../parts/listed.tsx';
 import { Empty } from '../parts/notice.tsx';
 import { type Column, Rows } from '../parts/rows.tsx';
 import { StateMark } from '../parts/state-mark.tsx';
+import { useStill } from '../parts/still.ts';
 import { useActs } from '../shell/acts.tsx';
 import { useRights } from '../shell/session.tsx';
 import { resendAct } from './endpoint-acts.ts';
@@ -49,9 +50,10 @@ function Resend({ id, messageId }: { readonly id: string; readonly messageId: st
 /** What was sent to an endpoint, the newest first. */
 export function EndpointMessages({ id }: { readonly id: string }): ReactElement {
   const { canOperate } = useRights();
-  const listed = useListed('delivery/messages', { flowKey: `endpoint:${id}` }, { isLive: true });
+  const [isStill, still] = useStill();
+  const listed = useListed('delivery/messages', { flowKey: `endpoint:${id}` }, { isLive: !isStill });
   return (
-    <section className="block" aria-label="Messages">
+    <section className="block" aria-label="Messages" {...still}>
       <h2>Messages</h2>
       <ListFrame
         listed={listed}

@@ -3,6 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { type WholeItem, wholeQuery } from '../api/delivery-queries.ts';
 import { Delivering } from '../deliveries/delivering.tsx';
+import { shortUrl } from '../deliveries/delivery-state.ts';
 import { Ago } from '../parts/ago.tsx';
 import { FilterField } from '../parts/filter-fields.tsx';
 import { Empty } from '../parts/notice.tsx';
@@ -26,8 +27,8 @@ const COLUMNS: readonly Column<Endpoint>[] = [
     card: 'title',
     cell: ({ id, url, description }) => (
       <>
-        <Link to="/endpoints/$id" params={{ id }} title={id}>
-          <bdi>{url}</bdi>
+        <Link to="/endpoints/$id" params={{ id }} title={url}>
+          <bdi>{shortUrl(url)}</bdi>
         </Link>
         {description === undefined ? null : <bdi className="muted block-text">{description}</bdi>}
       </>

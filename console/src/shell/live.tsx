@@ -1,4 +1,4 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { type QueryFilters, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactElement, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import { apiUrl } from '../api/client.ts';
 
@@ -20,6 +20,8 @@ const AT_MOST_EACH_MS = 1_500;
 const POLL_MS = 5_000;
 const POLL_WHILE_STREAMING_MS = 15_000;
 
+const LIVE: QueryFilters = { predicate: ({ meta }) => meta?.['live'] === true };
+
 const EVENTS = ['message', 'overview', 'tick', 'change'];
 
 function paced(work: () => void): () => void {
@@ -38,7 +40,8 @@ export function LiveUpdates({ children }: { readonly children: ReactNode }): Rea
   const client = useQueryClient();
   useEffect(() => {
     if (!isLive) return undefined;
-    const refresh = paced(() => void client.invalidateQueries({ predicate: ({ meta }) => meta?.['live'] === true }));
+    // What is on its way is waited for: where an answer takes longer than the pace, none would ever come.
+    const refresh = paced(() => void client.invalidateQueries(LIVE, { cancelRefetch: false }));
     const events = new EventSource(apiUrl('events'));
     let timer = setInterval(refresh, POLL_MS);
     const stream = (isOn: boolean): void => {

@@ -96,7 +96,7 @@ export class PostOffice {
     if (n % 5 === 2) await this.#publish(`${url}/printer`, { queue: 'labels', body: JSON.stringify(order) });
     if (n % 6 === 3) await this.#publish(`${url}/exchange`, { flowKey: 'exchange', labels: ['rates'] });
     if (n % 8 === 5) await this.#publishCard(url, order);
-    if (n % 15 === 6 && (await this.#waitingAt(`${AWAY}/pickup`)) < ENOUGH + 2) {
+    if ((n < 8 || n % 15 === 6) && (await this.#waitingAt(`${AWAY}/pickup`)) < ENOUGH + 2) {
       await this.#publish(`${AWAY}/pickup`, { labels: ['carrier'], retries: 50, retryDelay: '60000' });
     }
     if (n % 20 === 7 && (await this.#deadAt(`${url}/returns`)) < ENOUGH) {
