@@ -36,12 +36,9 @@ export async function openPostOffice({
   readonly url: string;
   readonly schema: string;
 }): Promise<PostOffice> {
-  const pool = new Pool({ connectionString: url, max: 12 });
-  const client = await pool.connect();
-  await migrate(client, { schema });
-  client.release();
+  const pool = await migrated(url, schema);
   const weather = { isMended: false };
-  const sink = await listening((path, response) => answer(weather, path, response));
+  const sink = await listening((path, response) => answerAs(weather, path, response));
   const away = await listening(() => {});
   away.server.close();
   const deliveries = postgresDelivery({ pool, schema, secret: 'a secret of more than 32 characters' });
@@ -92,7 +89,15 @@ export async function openPostOffice({
   };
 }
 
-function answer(weather: { readonly isMended: boolean }, path: string, response: ServerResponse): void {
+async function migrated(url: string, schema: string): Promise<Pool> {
+  const pool = new Pool({ connectionString: url, max: 12 });
+  const client = await pool.connect();
+  await migrate(client, { schema });
+  client.release();
+  return pool;
+}
+
+function answerAs(weather: { readonly isMended: boolean }, path: string, response: ServerResponse): void {
   const status = path === '/gone' ? 410 : path === '/broken' && !weather.isMended ? 500 : 200;
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(JSON.stringify({ path, wellReceived: status === 200 }));
