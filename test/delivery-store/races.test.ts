@@ -16,7 +16,7 @@ test('processes that start under the same keys at once start no more than the ra
   const asked = processes.flatMap((sender, at) =>
     Array.from({ length: 5 }, async () => {
       const order = at % 2 === 0 ? keys : keys.toReversed();
-      return Promise.all(order.map(async (key) => ({ key, ...(await sender.takeRate(key)) })));
+      return Promise.all(order.map(async (key) => ({ key, waitMs: (await sender.takeRate(key)).waitMs })));
     }),
   );
   const answers = (await Promise.all(asked)).flat();
@@ -49,7 +49,7 @@ test('an attempt that is reported by two at once is written by one, with its cal
   const { pool, schema } = database;
   const ids = (await Promise.all([1, 2, 3].map((n) => publishOne(to(`https://a${n}.example/`))))).flat();
   const callbacks = [{ ...to('x', { flowKey: 'f' }), to: { kind: 'url', url: 'https://c.example/' } }] as const;
-  const reports = ids.map((id) => ({ ...attempt(id), callbacks }));
+  const reports = ids.map((id) => Object.assign(attempt(id), { callbacks }));
   await Promise.all(
     Array.from({ length: 6 }, (_, at) =>
       postgresDelivery({ pool, schema }).sender.report(at % 2 === 0 ? reports : reports.toReversed()),

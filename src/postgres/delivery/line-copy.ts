@@ -57,8 +57,6 @@ export class LineCopy {
     ): string => `select 'flow:' || f.key as line, json_build_object('parallelism', f.parallelism,
         'rate', f.rate, 'periodMs', f.period_ms, 'isPaused', f.is_paused)::text as setting from ${schema}.http_flow f where ${where}`;
     this.#fetchStatement = `${queues(`q.name ${named('queue:')}`)} union all ${flows(`f.key ${named('flow:')}`)}`;
-    const changed = (row: string): string =>
-      `${row}.tx >= $1::text::xid8 order by ${row}.tx desc limit ${MOST_LOOKED_AT}`;
     this.#lookStatement = `(${queues(changed('q'))}) union all (${flows(changed('f'))})
       union all select null, pg_snapshot_xmin(pg_current_snapshot())::text`;
   }
@@ -187,4 +185,9 @@ function isSame(a: QueueSetting | FlowSetting | undefined, b: QueueSetting | Flo
 /** The names among the lines of $1 that are of a kind. */
 function named(kind: string): string {
   return `in (select substr(l, ${kind.length + 1}) from json_array_elements_text($1::text::json) l where starts_with(l, '${kind}'))`;
+}
+
+/** The rows that have changed since $1, the latest first. */
+function changed(row: string): string {
+  return `${row}.tx >= $1::text::xid8 order by ${row}.tx desc limit ${MOST_LOOKED_AT}`;
 }

@@ -41,15 +41,22 @@ export function restoredRequest(given: unknown, kept: DeliveryRequest): unknown 
   const put = (value: unknown, seen: unknown, was: unknown): unknown => {
     if (value === seen) return was;
     if (typeof value !== 'object' || value === null) return value;
-    const part = (from: unknown, name: string): unknown => (from as Record<string, unknown> | undefined)?.[name];
-    if (Array.isArray(value)) return value.map((item, at) => put(item, part(seen, String(at)), part(was, String(at))));
-    const entries = Object.entries(value).map(([name, item]) => [name, put(item, part(seen, name), part(was, name))]);
+    if (Array.isArray(value))
+      return value.map((item, at) => put(item, fieldOf(seen, String(at)), fieldOf(was, String(at))));
+    const entries = Object.entries(value).map(([name, item]) => [
+      name,
+      put(item, fieldOf(seen, name), fieldOf(was, name)),
+    ]);
     return Object.fromEntries(entries) as unknown;
   };
   const { body, bodyBase64, ...rest } = given as DeliveryRequest;
   const isBodyLeft = kept.hidden.body === true && body === shown.body;
   const own = isBodyLeft ? { body: kept.body, bodyBase64: kept.bodyBase64 } : { body, bodyBase64 };
   return { ...(put(rest, shown, kept) as object), ...own };
+}
+
+function fieldOf(from: unknown, name: string): unknown {
+  return (from as Record<string, unknown> | undefined)?.[name];
 }
 
 function hiddenBody(body: string | undefined, bodyBase64: string | undefined): { readonly body?: string } {
