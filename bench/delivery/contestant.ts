@@ -5,7 +5,7 @@ export interface Job {
 }
 
 /** A worker in a process of its own. */
-export interface RunningWorker {
+interface RunningWorker {
   /** Publishes one message as applications do, and resolves when it is safe. */
   publish(job: Job): Promise<void>;
   /** The processor time it has used, in milliseconds. */

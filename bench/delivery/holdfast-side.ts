@@ -38,7 +38,9 @@ export async function holdfastSide(database: BenchDatabase): Promise<Contestant>
       await settleDown(database);
     },
     start: async (concurrency) => {
-      const child = await startChild<number>('holdfast-process.ts', [database.url, SECRET, String(concurrency)]);
+      // Half of its places are for the first of a line alone, so with twice as many it has as many on their way to a destination.
+      const places = String(2 * concurrency);
+      const child = await startChild<number>('holdfast-process.ts', [database.url, SECRET, places]);
       const client = new Client({ baseUrl: `http://127.0.0.1:${child.first}`, token, retry: false });
       return {
         publish: async ({ url, body }: Job) => {

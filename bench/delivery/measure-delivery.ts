@@ -37,12 +37,13 @@ async function rateOf(
   await contestant.fill(jobsFor(ports, size.count));
   await sink.ask('begin');
   const worker = await contestant.start(size.concurrency);
+  const cpuBeforeMs = await worker.cpuMs();
   const arrived = async (): Promise<Arrivals> => (await sink.ask('tell')) as Arrivals;
   while ((await arrived()).count < size.count) await pause(LOOK_MS);
   while (!(await contestant.isDrained())) await pause(LOOK_MS);
   const endMs = Date.now();
   const { count, firstMs } = await arrived();
-  const cpuMs = await worker.cpuMs();
+  const cpuMs = (await worker.cpuMs()) - cpuBeforeMs;
   await worker.stop();
   const rate = (size.count / (endMs - firstMs)) * 1_000;
   const perOne = ((cpuMs / size.count) * 1_000).toFixed(0);

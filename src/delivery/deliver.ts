@@ -46,8 +46,8 @@ const LONGEST_TURN_MS = 60_000;
 const UNWRITTEN_MS = 5_000;
 // The database was away when something had to be asked before it could be sent.
 const UNASKED_MS = 1_000;
-// Its line is closed as soon as that is known here; this is for what had begun before.
-const DISABLED_MS = 60_000;
+// By then its line is known to be closed here, and it stands in it until the endpoint is enabled.
+const DISABLED_MS = 1_000;
 
 /** The handler: makes one attempt, tells how it ended, and throws `DeliveryFailed` where it did not succeed. */
 export async function deliver(host: DeliverHost, sent: DeliveryRequest, ctx: Context): Promise<void> {

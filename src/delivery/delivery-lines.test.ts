@@ -79,3 +79,19 @@ test('a line whose rate is used up rests until the first has its turn, and is to
   lines.stop();
   expect(time.pendingTimers).toBe(0);
 });
+
+test('a line that stands still is asked for all the time, and goes on when nobody has told that it may [X.8]', async () => {
+  const { time, settings, lines, told } = stage();
+  let asked = 0;
+  let isPaused = true;
+  settings.queue = () => ((asked += 1), { parallelism: 2, isPaused });
+  expect(lines.width('queue:mail', 0)).toBe(0);
+  await time.advance(60_000);
+  expect([asked, told]).toEqual([5, []]);
+  isPaused = false;
+  await time.advance(15_000);
+  expect(told).toEqual(['queue:mail']);
+  expect(lines.width('queue:mail', 0)).toBe(2);
+  await time.advance(60_000);
+  expect([asked, time.pendingTimers]).toEqual([7, 0]);
+});

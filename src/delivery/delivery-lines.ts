@@ -13,6 +13,8 @@ export interface LinesHost {
 }
 
 const TOLD_AT_ONCE = 4;
+// Well below how long settings are followed that nobody asks for.
+const LOOK_MS = 15_000;
 
 /**
  * How many deliveries of a line are on their way at once: a queue's and a flow-control key's as they are set, a destination's as it takes
@@ -26,6 +28,9 @@ export class DeliveryLines implements Lines {
   readonly #timers = new Set<unknown>();
   /** Lines that would have got more, had there been more room. */
   readonly #short = new Set<string>();
+  /** Lines that were told to stand still by their settings: who stands still does not ask again. */
+  readonly #still = new Set<string>();
+  #look: unknown;
   readonly #ends: readonly (() => void)[];
   /** Places that a line may have more than one of. */
   readonly #shared: number;
@@ -96,7 +101,7 @@ export class DeliveryLines implements Lines {
 
   stop(): void {
     for (const end of this.#ends) end();
-    for (const timer of this.#timers) this.#host.effects.clearTimer(timer);
+    for (const timer of [...this.#timers, this.#look]) this.#host.effects.clearTimer(timer);
     this.#listeners.clear();
   }
 
@@ -106,9 +111,22 @@ export class DeliveryLines implements Lines {
     if (kind === 'to') return gates.width(name);
     if ((this.#restingUntilMs.get(line) ?? 0) > effects.monoMs()) return 0;
     const set = kind === 'queue' ? settings.queue(name) : settings.flow(name);
-    // Not known yet: it may be narrow, or paused. It is told when it is.
-    if (!set || set.isPaused) return 0;
+    // Not known yet: it may be narrow, or paused.
+    if (!set || set.isPaused) {
+      this.#still.add(line);
+      this.#look ??= effects.setTimer(() => this.#lookAgain(), LOOK_MS);
+      return 0;
+    }
+    this.#still.delete(line);
     return Math.min(slots, set.parallelism ?? slots);
+  }
+
+  /** Settings are followed for as long as somebody asks for them, so somebody has to. */
+  #lookAgain(): void {
+    this.#look = undefined;
+    const lines = [...this.#still];
+    this.#still.clear();
+    for (const line of lines) if (this.#ownWidth(line) > 0) this.#changed(line);
   }
 
   #changed(line: string): void {

@@ -14,7 +14,7 @@ export type Resolve = (
 ) => void;
 
 /** The destination is an address that may not be called. */
-export class AddressRefused extends Error {
+class AddressRefused extends Error {
   override readonly name = 'AddressRefused';
   readonly code = 'ADDRESS_REFUSED';
 }

@@ -28,9 +28,3 @@ export function headerLists(raw: readonly string[]): HeaderLists {
   }
   return Object.fromEntries(lists);
 }
-
-/** The first value of a header, whatever way its name is written. */
-export function firstValue(headers: HeaderLists, name: string): string | undefined {
-  const wanted = name.toLowerCase();
-  return Object.entries(headers).find(([found]) => found.toLowerCase() === wanted)?.[1][0];
-}

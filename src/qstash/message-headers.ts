@@ -1,4 +1,5 @@
 import type { HeaderLists } from '../delivery/delivery-request.ts';
+import { canonicalName } from '../delivery/header-lists.ts';
 import { badRequest } from './refusal.ts';
 
 /** Headers by their names in lower case. */
@@ -29,11 +30,6 @@ const NEVER_FORWARDED = new Set([
 ]);
 // Of the way to this server, besides: with `Upstash-Header-Forward` they would go along.
 const OF_THIS_REQUEST = new Set(['authorization', 'user-agent', 'accept-encoding']);
-
-/** `content-type` as `Content-Type`. */
-export function canonicalName(name: string): string {
-  return name.replace(/(^|-)([a-z])/g, (_all, dash: string, letter: string) => dash + letter.toUpperCase());
-}
 
 /** What is sent along of `<prefix>forward-<name>`. */
 export function forwardedHeaders(headers: HeaderMap, prefix: string): HeaderLists {

@@ -5,11 +5,12 @@ import {
   type HttpMethod,
   type SendRules,
 } from '../delivery/delivery-request.ts';
+import { canonicalName } from '../delivery/header-lists.ts';
 import type { PublishRequest } from '../delivery/publishing.ts';
 import { isHoldfastError } from '../kernel/error.ts';
 import { compileExpression } from '../retry/expression.ts';
 import { GOOD_NAME, readAddress } from './destination.ts';
-import { canonicalName, destinationHeaders, forwardedHeaders, type HeaderMap } from './message-headers.ts';
+import { destinationHeaders, forwardedHeaders, type HeaderMap } from './message-headers.ts';
 import { badRequest, GUIDE, Refusal } from './refusal.ts';
 import { readCount, readDuration, readFlag, readFlow, readHidden, readList } from './setting-values.ts';
 

@@ -78,7 +78,7 @@ export function readFlow(name: string, text: string): FlowRules {
 }
 
 /** From a second to a week. */
-export function readPeriod(name: string, text: string): number {
+function readPeriod(name: string, text: string): number {
   const ms = readDuration(name, text);
   if (ms < 1_000 || ms > LONGEST_PERIOD_MS) throw badRequest(`${name} is ${text}; write a time from 1s to 7d`);
   return ms;

@@ -69,6 +69,12 @@ test('an attempt is told as what it began and ended with, in pages that may end 
   expect(await states({ states: ['CANCEL_REQUESTED'] })).toEqual([]);
 });
 
+test('a log without a line is an empty page, with a filter and without [X.8]', async ({ postgres }) => {
+  const { log } = await openDeliveries(postgres);
+  expect(await log.list({}, { limit: 10 })).toEqual({ items: [], next: undefined });
+  expect(await log.list({ queue: 'none' }, { limit: 10 })).toEqual({ items: [], next: undefined });
+});
+
 test('old lines of the log are forgotten, a thousand in a statement, and tell what they can until then [X.8]', async ({
   postgres,
 }) => {

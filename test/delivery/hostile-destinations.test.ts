@@ -173,10 +173,17 @@ describe('a name', () => {
 
   test('that resolves to several is called at those that are allowed only [X.8]', async () => {
     const { url, arrived } = await sink();
-    const { port } = new URL(url);
-    const kit = await deliveries({ resolve: resolve(['169.254.169.254', '10.0.0.1', '127.0.0.1', '::ffff:10.0.0.1']) });
+    const port = Number(new URL(url).port);
+    let calls = 0;
+    const inside = createServer(() => (calls += 1)).listen(port, '127.0.0.2');
+    onTestFinished(() => void inside.close());
+    const kit = await deliveries({
+      addresses: { allow: ['127.0.0.1'] },
+      resolve: resolve(['127.0.0.2', '169.254.169.254', '127.0.0.1', '::ffff:127.0.0.2']),
+    });
     expect(await reportOf(kit, `http://several.example:${port}/`)).toMatchObject({ state: 'DELIVERED' });
     expect(arrived.map(({ headers }) => headers.host)).toEqual([`several.example:${port}`]);
+    expect(calls).toBe(0);
   });
 
   test('is asked once for each connection: a second answer has no effect, and the next connection is judged anew [X.8]', async () => {

@@ -25,6 +25,7 @@ const LARGE = 1_000_000;
 
 const unused = new Map<unknown, Kept[]>();
 const reached = new Map<string, Promise<Client>>();
+const turns = new Map<unknown, Promise<unknown>>();
 let made = 0;
 
 /**
@@ -64,15 +65,26 @@ async function connect(url: string): Promise<Client> {
 async function borrow(owner: unknown, prefix: string, reachOwner: () => Promise<Connection>): Promise<string> {
   const free = unused.get(owner) ?? [];
   unused.set(owner, free);
-  const kept = free.pop() ?? (await make(await reachOwner(), `${prefix}${(made += 1)}`));
+  const name = (): string => `${prefix}${(made += 1)}`;
+  const kept = free.pop() ?? (await inTurn(owner, async () => make(await reachOwner(), name())));
   // Registered before the test's own connections, so that it runs after they have ended: an open transaction would hold it up.
-  onTestFinished(async () => {
-    const connection = await reachOwner();
-    if (await empty(connection, kept)) free.push(kept);
-    // Whoever looks at what sessions do finds the name of no schema in this one.
-    await connection.query('select 1');
-  });
+  onTestFinished(() =>
+    inTurn(owner, async () => {
+      const connection = await reachOwner();
+      if (await empty(connection, kept)) free.push(kept);
+      // Whoever looks at what sessions do finds the name of no schema in this one.
+      await connection.query('select 1');
+    }),
+  );
   return kept.schema;
+}
+
+/** One after the other: a test may ask for several at once, and there is one connection. */
+function inTurn<T>(owner: unknown, work: () => Promise<T>): Promise<T> {
+  const before = turns.get(owner) ?? Promise.resolve();
+  const turn = before.then(work, work);
+  turns.set(owner, turn);
+  return turn;
 }
 
 async function make(connection: Connection, schema: string): Promise<Kept> {

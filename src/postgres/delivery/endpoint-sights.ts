@@ -12,15 +12,19 @@ interface Seen {
   readonly isFailing: boolean;
 }
 
+interface SightRules {
+  readonly secret: string | undefined;
+  readonly effects: Effects;
+  readonly failingMs: number;
+  /** Is told the line of an endpoint that was disabled. */
+  readonly onChanged: (line: string) => Promise<void>;
+}
+
 /** What the sender asks and tells of endpoints. An endpoint that does well costs it nothing. */
 export function endpointSights(
   sql: SqlRunner,
   schema: string,
-  {
-    secret,
-    effects,
-    failingMs,
-  }: { readonly secret: string | undefined; readonly effects: Effects; readonly failingMs: number },
+  { secret, effects, failingMs, onChanged }: SightRules,
 ): Pick<SenderStore, 'endpoint' | 'noteEndpoint'> & { readonly forget: (id: string) => void } {
   const secrets = new EndpointSecrets(sql, schema, secret);
   const sightRead = `select json_build_object('url', e.url, 'headers', e.headers, 'timeoutMs', e.timeout_ms, 'isEnabled', e.is_enabled,
@@ -58,8 +62,9 @@ export function endpointSights(
     endpoint: async (id) => (await seenOf(id)).sight,
     noteEndpoint: async (id, answer) => {
       if (answer === 'well' && !(await seenOf(id)).isFailing) return;
-      await sql.query(noteCall, [id, answer, failingMs]);
+      const [row] = await sql.query(noteCall, [id, answer, failingMs]);
       kept.delete(id);
+      if (typeof row?.['because'] === 'string') await onChanged(`flow:endpoint:${id}`);
     },
     forget: (id) => void kept.delete(id),
   };

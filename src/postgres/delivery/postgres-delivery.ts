@@ -78,7 +78,7 @@ export function postgresDelivery(options: PostgresDeliveryOptions): PostgresDeli
   const copy = new LineCopy(sql, schema, effects);
   const onChanged = (line: string): Promise<void> => copy.changed(line);
   const keys = signingKeys(sql, schema, { secret, firstKeys, effects });
-  const sights = endpointSights(sql, schema, { secret, effects, failingMs: rules.endpointFailingMs });
+  const sights = endpointSights(sql, schema, { secret, effects, failingMs: rules.endpointFailingMs, onChanged });
   return {
     publishing: publishing(sql, schema, rules),
     messages: deliveryMessages(sql, schema),

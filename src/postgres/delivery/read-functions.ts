@@ -288,7 +288,7 @@ function logList(schema: string): string {
       attempts int[] := '{}';
       seen int := 0;
       r record;
-      last record;
+      last_place text;
       rows refcursor;
     begin
       -- Where there is no line at all, its place is none.
@@ -297,8 +297,9 @@ function logList(schema: string): string {
       loop
         fetch rows into r;
         exit when not found;
-        last := r;
         seen := seen + 1;
+        -- A text and not the row: of a log without a line there is none, and its fields could not be named.
+        if seen >= ${WALK_LIMIT} then last_place := ${placeOf('r')}; end if;
         if r.fits then
           ids := ids || r.message_id;
           cycles := cycles || r.cycle;
@@ -315,7 +316,7 @@ function logList(schema: string): string {
           join ${schema}.http_event e on e.message_id = k.id and e.cycle = k.cycle and e.attempt = k.attempt
           cross join lateral (select coalesce(${[...kept, created].join(', ')}) as request offset 0) q
         order by k.place;
-      return next json_build_object('end', case when seen >= ${WALK_LIMIT} and cardinality(ids) <= t_limit then ${placeOf('last')} end)::text;
+      return next json_build_object('end', case when seen >= ${WALK_LIMIT} and cardinality(ids) <= t_limit then last_place end)::text;
     end $body$`;
 }
 
