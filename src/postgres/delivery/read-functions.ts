@@ -291,8 +291,6 @@ function logList(schema: string): string {
       last_place text;
       rows refcursor;
     begin
-      -- Where there is no line at all, its place is none.
-      select null::timestamptz as at, null::uuid as message_id, null::int as cycle, null::int as attempt into last;
       ${byIds('rows', `${schema}.http_event e`, 'e.message_id', walked)}
       loop
         fetch rows into r;
