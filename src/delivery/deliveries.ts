@@ -30,4 +30,4 @@ export interface Deliveries {
 }
 
 /** What operators change that is not a message. */
-type DeliveryAuditVerb = 'change-queue' | 'change-flow' | 'change-schedule' | 'cancel' | 'replay' | 'discard';
+type DeliveryAuditVerb = 'change-queue' | 'change-flow' | 'change-schedule';

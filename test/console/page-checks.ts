@@ -4,11 +4,11 @@ import type { Page } from 'playwright-core';
 /** Tables and texts of the page that are wider than what shows them. On a phone a cut text that opens is fine, a cut table is not. */
 export function cutOf(page: Page, which: string): Promise<string[]> {
   return page.evaluate((selector) => {
-    const isCut = (element: Element): boolean =>
-      getComputedStyle(element).overflowX !== 'visible' && element.scrollWidth > element.clientWidth + 1;
-    const cut = [document.documentElement, ...document.querySelectorAll(selector)].filter(
-      (element) => isCut(element) || element.getBoundingClientRect().right > innerWidth + 1,
-    );
+    const cut = [document.documentElement, ...document.querySelectorAll(selector)].filter((element) => {
+      const isClipped =
+        getComputedStyle(element).overflowX !== 'visible' && element.scrollWidth > element.clientWidth + 1;
+      return isClipped || element.getBoundingClientRect().right > innerWidth + 1;
+    });
     return cut.map((element) => `${element.tagName}.${element.className} is cut`);
   }, which);
 }

@@ -36,16 +36,9 @@ export async function openPostOffice({
   readonly url: string;
   readonly schema: string;
 }): Promise<PostOffice> {
-  const pool = new Pool({ connectionString: url, max: 12 });
-  const client = await pool.connect();
-  await migrate(client, { schema });
-  client.release();
-  let isMended = false;
-  const sink = await listening((path, response) => {
-    const status = path === '/gone' ? 410 : path === '/broken' && !isMended ? 500 : 200;
-    response.writeHead(status, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ path, wellReceived: status === 200 }));
-  });
+  const pool = await migrated(url, schema);
+  const weather = { isMended: false };
+  const sink = await listening((path, response) => answerAs(weather, path, response));
   const away = await listening(() => {});
   away.server.close();
   const deliveries = postgresDelivery({ pool, schema, secret: 'a secret of more than 32 characters' });
@@ -65,7 +58,7 @@ export async function openPostOffice({
     sink: sink.url,
     away: away.url,
     mend: () => {
-      isMended = true;
+      weather.isMended = true;
     },
     publish: async (to, delivery = {}, rest = {}) => {
       const whole = { method: 'POST', retries: 0, headers: {}, ...delivery } as const;
@@ -94,6 +87,20 @@ export async function openPostOffice({
       await pool.end();
     },
   };
+}
+
+async function migrated(url: string, schema: string): Promise<Pool> {
+  const pool = new Pool({ connectionString: url, max: 12 });
+  const client = await pool.connect();
+  await migrate(client, { schema });
+  client.release();
+  return pool;
+}
+
+function answerAs(weather: { readonly isMended: boolean }, path: string, response: ServerResponse): void {
+  const status = path === '/gone' ? 410 : path === '/broken' && !weather.isMended ? 500 : 200;
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ path, wellReceived: status === 200 }));
 }
 
 async function listening(
@@ -125,7 +132,8 @@ export interface Filled {
 
 /** A little of everything. Resolves when all of it has come to rest. */
 export async function fillPostOffice(office: PostOffice): Promise<Filled> {
-  const { deliveries, sink, away, publish } = office;
+  const { deliveries, sink, away } = office;
+  const publish: PostOffice['publish'] = (...of) => office.publish(...of);
   const json = { 'Content-Type': ['application/json'] };
   const delivered = await publish(`${sink}/ok?from=north`, {
     headers: { ...json, 'X-Card': ['4111 1111'] },

@@ -116,7 +116,7 @@ function DeliveryList(): ReactElement {
           <Rows
             label="Deliveries"
             columns={COLUMNS}
-            rows={listed.items.map((row) => ({ ...row, hold: holdOf(row) }))}
+            rows={listed.items.map((row) => Object.assign({}, row, { hold: holdOf(row) }))}
             idOf={({ messageId }) => messageId}
             open={({ messageId }) => open(messageId)}
             current={current}
