@@ -246,7 +246,7 @@ export class Reader<Tx> {
     const { dispatcher, effects } = this.#options;
     const lined = dispatcher.lanes.filter(({ handler }) => handler.lines);
     if (lined.length === 0) return false;
-    const endings = lined.reduce((sum, { linedEndings }) => sum + linedEndings, 0);
+    const endings = lined.reduce((all, { linedEndings }) => all + linedEndings, 0);
     const nowMs = effects.monoMs();
     if (found || endings !== this.#endingsSeen) this.#flowsUntilMs = nowMs + FLOW_MS;
     this.#endingsSeen = endings;
