@@ -18,6 +18,8 @@ export class LaneState<Tx> {
   limit: number | undefined;
   /** Slots in use: one for each run, or for each group that shares a commit. */
   busySlots = 0;
+  /** How many runs have ended, where there are lines. */
+  linedEndings = 0;
   /** In the order they were started, so the first is the first to run out of time. */
   readonly runs: Set<Run<Tx>> = new Set();
   readonly #fresh = new Fifo<Delivery>();
@@ -83,6 +85,7 @@ export class LaneState<Tx> {
   }
 
   ended(run: Run<Tx>): void {
+    if (this.handler.lines) this.linedEndings++;
     if (this.runs.delete(run) && run.delivery.state === 'waiting') this.#runningRetries--;
   }
 

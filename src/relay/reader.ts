@@ -35,6 +35,10 @@ const FAILURE_MS = 250;
 // Under a steady load it need not be woken: senders are spared the notification, and it looks this often by itself.
 const ROUSE_READS = 3;
 const BUSY_POLL_MS = 5;
+// Where there are lines it stays awake for a moment after each message that came or ended: they are sent one by one, by many at once, and
+// a commit that notifies waits for all others that do.
+const FLOW_POLL_MS = 20;
+const FLOW_MS = 100;
 
 /** Reads for all units of one process, one read at a time, and sleeps when there is nothing. */
 export class Reader<Tx> {
@@ -50,6 +54,8 @@ export class Reader<Tx> {
   #canBeWoken = false;
   #doze: { readonly atMs: number; readonly open: readonly string[] | undefined; toldMs: number } | undefined;
   #busyReads = 0;
+  #endingsSeen = 0;
+  #flowsUntilMs = -Infinity;
   #pollMs = FIRST_POLL_MS;
   /** Enough is in memory; nothing new was asked for. */
   #isFull = false;
@@ -225,12 +231,26 @@ export class Reader<Tx> {
     }
     const found = answer.ready.length > 0;
     this.#isExhausted = !found && !this.#hasMore && !this.#hasUnloaded();
-    this.#busyReads = found ? this.#busyReads + 1 : 0;
+    const isFlowing = this.#isFlowing(found);
+    this.#busyReads = found ? this.#busyReads + 1 : isFlowing ? this.#busyReads : 0;
     if (this.#busyReads >= ROUSE_READS) await this.#rouse();
     if (this.#hasMore) return this.#waitForRoom();
     if (found) this.#pollMs = FIRST_POLL_MS;
     if (found && !this.#doze) await this.#sleep(Math.min(BUSY_POLL_MS, answer.nextDueInMs ?? BUSY_POLL_MS));
+    else if (isFlowing && !this.#doze) await this.#sleep(Math.min(FLOW_POLL_MS, answer.nextDueInMs ?? FLOW_POLL_MS));
     else await this.#fallAsleep(answer);
+  }
+
+  /** Messages of lines came or ended a moment ago. */
+  #isFlowing(found: boolean): boolean {
+    const { dispatcher, effects } = this.#options;
+    const lined = dispatcher.lanes.filter(({ handler }) => handler.lines);
+    if (lined.length === 0) return false;
+    const endings = lined.reduce((all, { linedEndings }) => all + linedEndings, 0);
+    const nowMs = effects.monoMs();
+    if (found || endings !== this.#endingsSeen) this.#flowsUntilMs = nowMs + FLOW_MS;
+    this.#endingsSeen = endings;
+    return nowMs < this.#flowsUntilMs;
   }
 
   /** With enough ahead it waits until that is nearly worked off; otherwise it reads on at once. */
