@@ -10,6 +10,7 @@ export function settlingCases(): readonly ContractCase[] {
     ...takeoverCases(),
     ...retryCases(),
     ...waitCases(),
+    ...postponeCases(),
     ...deadCases(),
     ...markCases(),
     ...unmarkCases(),
@@ -175,6 +176,11 @@ function waitCases(): readonly ContractCase[] {
       );
       mustEqual((await worker.read()).ready, [], 'and not read again');
     }),
+  ];
+}
+
+function postponeCases(): readonly ContractCase[] {
+  return [
     promise('a postponed delivery holds its key and has no attempt more', async (kit) => {
       const worker = await kit.own();
       await kit.send('k');
