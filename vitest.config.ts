@@ -29,9 +29,6 @@ export default defineConfig({
           name: 'real',
           include: ['test/**/*.test.ts', 'examples/**/*.test.ts', 'bench/**/*.test.ts'],
           pool: 'forks',
-          // What was imported once is not read again for every file, which was a fifth of all the work. A helper keeps nothing for a file
-          // in its module: what a file shares is made by a function that the file calls.
-          isolate: false,
           // Programs that tests start again and again are compiled once.
           env: { NODE_COMPILE_CACHE: join(tmpdir(), 'holdfast-tests-compiled') },
           globalSetup: ['test/support/global-setup.ts'],

@@ -72,7 +72,7 @@ describe('the program', () => {
         // Read in full: without a database it gets as far as asking for one, or prints what needs none.
         const said = await run(
           argv.map((word) => word.replaceAll("'", '')),
-          { env: { [variable]: value.replaceAll('<secret>', 's'.repeat(16)) } },
+          { env: { [variable]: value.replaceAll('<secret>', 's'.repeat(32)) } },
         );
         expect(said.code, said.err).not.toBe(2);
       }

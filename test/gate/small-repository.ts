@@ -13,6 +13,7 @@ const CONFIGURATION = [
   'package.json',
   'package-lock.json',
   'scripts',
+  'test/support/longest-first.ts',
   'tsconfig.build.json',
   'tsconfig.json',
   'vitest.config.ts',

@@ -10,6 +10,7 @@ const LONGEST = [
   'test/order-service/process',
   'test/crash/kills-and-restarts',
   'test/console/pages',
+  'test/console/deliveries',
   'test/transport/rabbitmq-faults',
   'test/embedded/embedded-postgres',
   'test/transport/kafka',

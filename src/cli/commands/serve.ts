@@ -54,7 +54,7 @@ export const serve: Command = {
   examples: [
     'holdfast serve',
     `HOLDFAST_TOKENS='admin:ann=<secret>,viewer:wall=<secret>' holdfast serve --host 0.0.0.0 --base-path /ops`,
-    'HOLDFAST_SECRET=<32 characters or more> holdfast serve --deliver --allow-private 10.0.0.0/8',
+    `HOLDFAST_SECRET='<secret>' holdfast serve --deliver --allow-private 10.0.0.0/8`,
   ],
   run: async (invocation) => {
     const { io, options } = invocation;
