@@ -5,6 +5,7 @@ import { type RelayObserver, tellAll } from '../relay/relay-event.ts';
 import type { RelayStore } from '../relay/relay-store.ts';
 import type { RunningRelay } from '../relay/relay.ts';
 import { holdfast } from '../service/holdfast.ts';
+import { RunningService } from '../service/running-service.ts';
 import type { StartOptions } from '../service/start-options.ts';
 import { systemEffects } from '../system/effects.ts';
 import { AddressGuard, type AddressRules } from './address-guard.ts';
@@ -100,7 +101,7 @@ export async function startDeliveries<Tx, SendTx = Tx>(
     await gates.start();
     const relay = await startRelayOf(options, host, slots);
     loop?.start();
-    return new Running(relay, async () => loop?.stop(), close);
+    return new RunningService(relay, { stopReceiving: async () => loop?.stop(), close });
   } catch (error) {
     await close();
     throw error;
@@ -126,46 +127,6 @@ async function startRelayOf<Tx, SendTx>(
   });
   const { name, wrapRun, leaseMs, pollMs, historyMs, observers, effects } = options;
   return hf.start({ name, wrapRun, leaseMs, pollMs, historyMs, observers, effects });
-}
-
-/** Takes nothing more on before it lets go of what it needs to end what runs. */
-class Running implements RunningDeliveries {
-  readonly #relay: RunningRelay;
-  readonly #quiet: () => Promise<void>;
-  readonly #close: () => Promise<void>;
-  #stopping: Promise<void> | undefined;
-
-  constructor(relay: RunningRelay, quiet: () => Promise<void>, close: () => Promise<void>) {
-    this.#relay = relay;
-    this.#quiet = quiet;
-    this.#close = close;
-  }
-
-  get workerId(): string {
-    return this.#relay.workerId;
-  }
-
-  whenIdle(): Promise<void> {
-    return this.#relay.whenIdle();
-  }
-
-  stop(options?: { readonly drainMs?: number | undefined }): Promise<void> {
-    this.#stopping ??= this.#stop(options);
-    return this.#stopping;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop();
-  }
-
-  async #stop(options: { readonly drainMs?: number | undefined } | undefined): Promise<void> {
-    try {
-      await this.#quiet();
-      await this.#relay.stop(options);
-    } finally {
-      await this.#close();
-    }
-  }
 }
 
 const FIELDS: readonly (keyof DeliveryOptions<never>)[] = [

@@ -1,7 +1,7 @@
 import type { RunningRelay } from '../relay/relay.ts';
 import type { OpenWays } from './transport-ways.ts';
 
-/** A relay with the transports it uses. */
+/** A relay with what brings it work, or lets its work out: the transports of a service, the clock and sockets of deliveries. */
 export class RunningService implements RunningRelay {
   readonly #relay: RunningRelay;
   readonly #ways: OpenWays;
@@ -31,8 +31,11 @@ export class RunningService implements RunningRelay {
 
   /** Takes nothing more in before it lets out what it has. */
   async #stop(options: { readonly drainMs?: number | undefined } | undefined): Promise<void> {
-    await this.#ways.stopReceiving();
-    await this.#relay.stop(options);
-    await this.#ways.close();
+    try {
+      await this.#ways.stopReceiving();
+      await this.#relay.stop(options);
+    } finally {
+      await this.#ways.close();
+    }
   }
 }
