@@ -24,7 +24,7 @@ export async function bullmqSide(url: string): Promise<Contestant> {
     start: async (concurrency) => {
       const child = await startChild('bullmq-process.ts', [url, name, String(concurrency)]);
       return {
-        publish: async (job) => void (await queue.add('deliver', job, opts)),
+        publish: { 'queue.add': async (job) => void (await queue.add('deliver', job, opts)) },
         cpuMs: () => cpuMsOf(child),
         stop: () => child.stop(),
       };

@@ -6,8 +6,8 @@ export interface Job {
 
 /** A worker in a process of its own. */
 interface RunningWorker {
-  /** Publishes one message as applications do, and resolves when it is safe. */
-  publish(job: Job): Promise<void>;
+  /** The ways in which applications publish one message, by name; each resolves when it is safe. */
+  readonly publish: Readonly<Record<string, (job: Job) => Promise<void>>>;
   /** The processor time it has used, in milliseconds. */
   cpuMs(): Promise<number>;
   stop(): Promise<void>;

@@ -43,8 +43,13 @@ export async function holdfastSide(database: BenchDatabase): Promise<Contestant>
       const child = await startChild<number>('holdfast-process.ts', [database.url, SECRET, places]);
       const client = new Client({ baseUrl: `http://127.0.0.1:${child.first}`, token, retry: false });
       return {
-        publish: async ({ url, body }: Job) => {
-          await client.publish({ url, body, retries: RETRIES, headers: { 'content-type': 'application/json' } });
+        publish: {
+          'HTTP, to the server that delivers': async ({ url, body }: Job) => {
+            await client.publish({ url, body, retries: RETRIES, headers: { 'content-type': 'application/json' } });
+          },
+          'a call of the library': async ({ url, body }: Job) => {
+            await deliveries.publishing.publish([{ to: { kind: 'url', url }, delivery: { ...rules, headers, body } }]);
+          },
         },
         cpuMs: () => cpuMsOf(child),
         stop: () => child.stop(),

@@ -39,6 +39,10 @@ async function seedHistory(pool: Pool, delivered: number): Promise<void> {
         'total', n % 977, 'note', repeat('x', 100)), 'shop', case when n % 10 = 0 then 'corr_' || n / 50 end,
       to_timestamp((${sentMs(delivered)}) / 1000.0)
     from generate_series(1, ${delivered}) n`);
+  // As the housekeeper does with slots that are closed; two are not.
+  await pool.query(`insert into holdfast.history_count (slot, handler, delivered)
+    select slot, handler, count(*) from holdfast.delivered where outcome = 0 and slot < 6 group by slot, handler`);
+  await pool.query('update holdfast.meta set slot = 7');
   await pool.query(`insert into holdfast.trace_link (id, message, at)
     select 'corr_' || n / 50, bench_id(${sentMs(delivered)}, n), now() from generate_series(10, ${delivered}, 10) n`);
 }

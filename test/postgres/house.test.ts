@@ -1,6 +1,6 @@
 import type { Client, Pool, PoolClient } from 'pg';
 import { describe, expect, onTestFinished } from 'vitest';
-import { postgres } from '../../src/postgres/index.ts';
+import { postgres, postgresOperator } from '../../src/postgres/index.ts';
 import { HISTORY_SLOTS } from '../../src/postgres/schema/messages.ts';
 import type { Delivery, RelayStore } from '../../src/relay/relay-store.ts';
 import type { NewMessage } from '../../src/index.ts';
@@ -75,6 +75,63 @@ describe('the ring of finished deliveries', () => {
       `select forgotten_until between now() - interval '25 hours' and now() - interval '24 hours' as known from ${on.schema}.meta`,
     );
     expect(rows).toEqual([{ known: true }]);
+  });
+});
+
+describe('the count of finished deliveries', () => {
+  const settleOne = async (on: Stage, worker: Awaited<ReturnType<typeof own>>): Promise<void> => {
+    await send(on, message());
+    const { ready } = await worker.read();
+    await worker.session.settle(worker.id, [worker.done(ready[0] as Delivery)]);
+  };
+
+  test('is the same whatever has been counted before, and goes down by what is forgotten', async ({
+    postgres: server,
+  }) => {
+    const on = await stage(server);
+    const worker = await own(on.store);
+    const operator = postgresOperator({ pool: on.pool, schema: on.schema });
+    const turn = async (): Promise<void> => {
+      await on.pool.query(`update ${on.schema}.meta set slot_since = now() - interval '1 day'`);
+      await worker.session.tidy({ historyMs: DAY_MS, maxPending: undefined });
+      await on.pool.query(`update ${on.schema}.meta set slot_since = now() - interval '2 minutes'`);
+      await worker.session.tidy({ historyMs: DAY_MS, maxPending: undefined });
+    };
+    const seen: unknown[] = [];
+    for (let turns = 0; turns <= HISTORY_SLOTS; turns += 1) {
+      await settleOne(on, worker);
+      if (turns > HISTORY_SLOTS - 2) await settleOne(on, worker);
+      const { handlers } = await operator.stats({ countDelivered: true });
+      const { rows } = await on.pool.query(`select count(*)::int as n from ${on.schema}.delivered`);
+      const { rows: counted } = await on.pool.query(`select slot from ${on.schema}.history_count order by slot`);
+      expect(handlers[0]?.delivered).toBe(rows[0]?.['n']);
+      seen.push(counted.length);
+      await turn();
+    }
+    expect(seen).toEqual([0, 0, 1, 2, 3, 4, 5, 6, 6]);
+  });
+
+  test('reads no slot that was counted', async ({ postgres: server }) => {
+    const on = await stage(server);
+    const worker = await own(on.store);
+    await settleOne(on, worker);
+    const operator = postgresOperator({ pool: on.pool, schema: on.schema });
+    await on.pool.query(`insert into ${on.schema}.history_count select 0, id, 41 from ${on.schema}.handler`);
+    expect((await operator.stats({ countDelivered: true })).handlers[0]?.delivered).toBe(41);
+  });
+
+  test('waits until nobody writes to the slot any more', async ({ postgres: server }) => {
+    const on = await stage(server);
+    const worker = await own(on.store);
+    await settleOne(on, worker);
+    await on.pool.query(`update ${on.schema}.meta set slot = 2, slot_since = now()`);
+    const counted = async (): Promise<number | null> => {
+      await worker.session.tidy({ historyMs: DAY_MS, maxPending: undefined });
+      return (await on.pool.query(`select from ${on.schema}.history_count`)).rowCount;
+    };
+    expect(await counted()).toBe(0);
+    await on.pool.query(`update ${on.schema}.meta set slot_since = now() - interval '61 seconds'`);
+    expect(await counted()).toBe(1);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { HandlerStats, OperatorStats } from '../../operator/operator-records.ts';
+import { deliveredCounts } from '../relay/count-history.ts';
 import type { SqlRunner } from '../sql-runner.ts';
 import { oldestMs } from './overview-functions.ts';
 import { type Fields, readJson, readRecord } from './read-record.ts';
@@ -13,7 +14,7 @@ export async function readStats(sql: SqlRunner, schema: string, countDelivered: 
 
 function statsStatement(schema: string, countDelivered: boolean): string {
   const delivered = countDelivered
-    ? `select handler, count(*) as delivered from ${schema}.delivered where outcome = 0 group by handler`
+    ? deliveredCounts(schema)
     : `select null::smallint as handler, null::bigint as delivered where false`;
   return `with live as materialized (select id, lanes from ${schema}.worker where expires_at > clock_timestamp()),
     open as materialized (

@@ -17,6 +17,7 @@ const PRIVILEGES: Readonly<Record<string, readonly string[]>> = {
   delivery: ['select', 'insert', 'update', 'delete'],
   delivered: ['insert'],
   ...Object.fromEntries(Array.from({ length: HISTORY_SLOTS }, (_, slot) => [`delivered_${slot}`, ['truncate']])),
+  history_count: ['select', 'insert', 'delete'],
   dedup: ['select', 'delete'],
   inbox: ['select', 'insert', 'update', 'delete'],
   command: ['select', 'update', 'delete'],

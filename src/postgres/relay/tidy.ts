@@ -5,6 +5,7 @@ import type { Link } from '../driver/driver.ts';
 import { HISTORY_SLOTS } from '../schema/messages.ts';
 import type { SqlParam } from '../sql-runner.ts';
 import { adopt, adoptStatements, registryLock } from './adopt.ts';
+import { countHistory } from './count-history.ts';
 import { forgetOperations } from './forget.ts';
 import { houseReport } from './house-report.ts';
 import { keepSample } from './sample.ts';
@@ -29,6 +30,7 @@ export function tidyAct(link: Link, schema: string, effects: Effects): (keep: Ke
     await deleteExpired(link, schema, 'inbox', 'ctid');
     await deleteExpired(link, schema, 'command', 'id');
     await turnRing(link, schema, historyMs);
+    await countHistory(link, schema);
     await forgetFacts(link, schema, historyMs);
     await forgetLinks(link, schema, historyMs);
     await forgetOperations(link, schema, historyMs);
@@ -105,6 +107,7 @@ async function turnRing(link: Link, schema: string, historyMs: number): Promise<
       if (row === undefined) return;
       const next = (Number(row[0]) + 1) % HISTORY_SLOTS;
       await query(`truncate ${schema}.delivered_${next}`);
+      await query(`delete from ${schema}.history_count where slot = $1::text::smallint`, [next]);
       await query(
         `update ${schema}.meta set slot = $1::text::smallint, slot_since = clock_timestamp(),
           forgotten_until = greatest(forgotten_until, clock_timestamp() - $2::text::float8 * interval '1 millisecond')`,

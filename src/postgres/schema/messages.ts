@@ -115,6 +115,13 @@ function keptTables(schema: string): readonly string[] {
       `create table ${schema}.delivered_${slot} partition of ${schema}.delivered for values in (${slot})`,
       `create index delivered_${slot}_id on ${schema}.delivered_${slot} (id)`,
     ]).flat(),
+    // What a slot has that grows no more, so that it is counted once.
+    `create table ${schema}.history_count (
+    slot smallint not null,
+    handler smallint not null,
+    delivered bigint not null,
+    primary key (slot, handler)
+  )`,
     // Explicit idempotency keys only: a message without one is told apart by its id, and nothing is compared.
     `create table ${schema}.dedup (key text primary key, id uuid not null, expires_at timestamptz not null)`,
     `create index dedup_expiry on ${schema}.dedup (expires_at)`,
