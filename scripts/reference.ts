@@ -31,7 +31,7 @@ export function referencePages(root: string): ReadonlyMap<string, string> {
     const path = `holdfast${subpath.slice(1)}`;
     const file = `${subpath === '.' ? 'holdfast' : subpath.slice(2).replaceAll('/', '-')}.md`;
     const declared = declarationsOf(join(root, target.types));
-    const description = about.get(path) ?? '';
+    const description = sentence(about.get(path) ?? '');
     pages.set(file, renderPage(path, description, declared));
     rows.push(`| [\`${path}\`](${file}) | ${description} | ${declared.length} |`);
   }
@@ -79,6 +79,10 @@ function prose(comment: string): string {
     .replaceAll(/\{@link (\S+?)\}/g, '`$1`')
     .replaceAll(/^@(\w+)/gm, '- *$1*')
     .replaceAll(/`[^`\n]*`|</g, (match) => (match === '<' ? '&lt;' : match));
+}
+
+function sentence(text: string): string {
+  return text === '' ? '' : `${(text[0] ?? '').toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
 }
 
 /** What the table of all imports says of each. */

@@ -139,9 +139,30 @@ function commentBefore(text: string): string {
   return lines.join('\n').trim();
 }
 
+/** A declaration on one line that is longer than a page is wide has a line for each parameter. */
+function wrapped(code: string): string {
+  const [line = '', ...rest] = code.split('\n');
+  const open = line.search(/(?<=^function \w+(?:<.*>)?)\((?!\))/);
+  if (rest.length > 0 || line.length <= 110 || open === -1) return code;
+  const parameters: string[] = [''];
+  let depth = 0;
+  for (let i = open + 1; i < line.length; i += 1) {
+    const letter = line[i] ?? '';
+    if (depth === 0 && letter === ')') {
+      return `${line.slice(0, open)}(\n${parameters.map((one) => `  ${one.trim()},\n`).join('')}${line.slice(i)}`;
+    }
+    if ('([{<'.includes(letter)) depth += 1;
+    else if (')]}'.includes(letter) || (letter === '>' && line[i - 1] !== '=')) depth -= 1;
+    if (depth === 0 && letter === ',') parameters.push('');
+    else parameters[parameters.length - 1] += letter;
+  }
+  return code;
+}
+
 function codeOf(text: string): string {
-  return text
+  const code = text
     .replace(/^export (default )?(declare )?|^declare /, '')
     .replaceAll(/^ {4}#private;\n/gm, '')
     .replaceAll(/^( {4})+/gm, (indent) => ' '.repeat(indent.length / 2));
+  return wrapped(code);
 }

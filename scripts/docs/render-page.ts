@@ -29,7 +29,7 @@ export interface Surroundings {
   readonly drawing: (target: string) => string;
 }
 
-export interface Section {
+interface Section {
   /** Empty for what stands before the first heading below the title. */
   readonly anchor: string;
   readonly heading: string;
@@ -98,7 +98,7 @@ export function renderPage(markdown: string, { linkTo, drawing }: Surroundings):
     title,
     summary,
     html,
-    sections: sections.map(({ texts, ...section }) => ({ ...section, text: texts.join(' ') })),
+    sections: sections.map(({ anchor, heading, depth, texts }) => ({ anchor, heading, depth, text: texts.join(' ') })),
   };
 }
 

@@ -17,7 +17,8 @@ test('the drawing in docs/commands.md has the steps of the code, and its table h
   const arrows = [...drawing.matchAll(/<path [^>]*marker-end[^>]*>(?:<title>(.+?)<\/title>)?/g)].map(
     ([, name]) => name,
   );
-  expect(arrows.toSorted()).toEqual(stepsOfTheCode().toSorted());
+  expect(new Set(arrows)).toEqual(new Set(stepsOfTheCode()));
+  expect(arrows).toHaveLength(stepsOfTheCode().length);
   const page = readFileSync(join(ROOT, 'docs/commands.md'), 'utf8');
   expect(page).toContain('(images/command-states.svg)');
   const told = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, state]) => state);

@@ -39,10 +39,13 @@ describe('the quick start', () => {
     const packed = ['package.json', 'README.md', 'LICENSE', 'dist', 'docs'];
     for (const name of packed) cpSync(join(ROOT, name), join(clone, name), { recursive: true });
     const reader = new Reader(clone, planted({}));
+    let done = 0;
     for (const step of quickStart) {
       await reader.do(step).catch((error: unknown) => {
         throw new Error(`line ${step.line} of the page: ${(error as Error).message}`, { cause: error });
       });
+      done += 1;
     }
+    expect(done).toBe(quickStart.length);
   });
 });

@@ -28,7 +28,7 @@ describe('docs/reference', () => {
         "import type { Make } from './b.ts';\nexport type { Make };\n/** A value. */\nexport declare const MAKE: Make;\n",
     });
     const page = referencePages(root).get('a.md') ?? '';
-    expect(page).toContain('# `holdfast/a`\n\ndoes a\n');
+    expect(page).toContain('# `holdfast/a`\n\nDoes a.\n');
     expect(page).toContain('**Functions:** [`make`](#make)\n');
     expect(page).toContain('**Values:** [`MAKE`](#make-1)\n');
     expect(page).toContain('**Types:** [`Make`](#make-2) · [`Making`](#making)\n');

@@ -9,7 +9,7 @@ export interface Runbook {
 }
 
 /** A paragraph, or lines to type. */
-export interface RunbookBlock {
+interface RunbookBlock {
   readonly kind: 'text' | 'code';
   readonly text: string;
 }

@@ -31,12 +31,18 @@ for (const block of document.querySelectorAll('.code:not(.output)')) {
   button.type = 'button';
   button.className = 'copy';
   button.textContent = 'Copy';
-  button.addEventListener('click', async () => {
+  const say = (word) => {
+    button.textContent = word;
+    setTimeout(() => (button.textContent = 'Copy'), 1500);
+  };
+  button.addEventListener('click', () => {
     const text = block.querySelector('code').textContent;
     const typed = text.split('\n').filter((line) => line.startsWith('$ '));
-    await navigator.clipboard.writeText(typed.length > 0 ? typed.map((line) => line.slice(2)).join('\n') : text);
-    button.textContent = 'Copied';
-    setTimeout(() => (button.textContent = 'Copy'), 1500);
+    const copied = typed.length > 0 ? typed.map((line) => line.slice(2)).join('\n') : text;
+    navigator.clipboard.writeText(copied).then(
+      () => say('Copied'),
+      () => say('Refused'),
+    );
   });
   block.append(button);
 }
@@ -64,8 +70,8 @@ function load() {
   loading ??= new Promise((resolve, reject) => {
     const script = document.createElement('script');
     script.src = `${up}assets/search-index.js`;
-    script.onload = () => resolve(globalThis.searchIndex);
-    script.onerror = () => reject(new Error('the index is not there'));
+    script.addEventListener('load', () => resolve(globalThis.searchIndex));
+    script.addEventListener('error', () => reject(new Error('the index is not there')));
     document.head.append(script);
   });
   return loading;
