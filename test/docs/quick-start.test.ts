@@ -23,7 +23,10 @@ function stepsOfReadme(): PageStep[] {
   return stepsOf(part);
 }
 
-const withoutLine = ({ line: _, ...step }: PageStep): object => step;
+function withoutLine(step: PageStep): object {
+  const { line: _, ...rest } = step;
+  return rest;
+}
 
 describe('the quick start', () => {
   test('of the README is the beginning of the page: what is run of the one is run of the other', () => {
