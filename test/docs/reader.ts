@@ -71,7 +71,7 @@ export class Reader {
     const path = [dirname(process.execPath), process.env['PATH']].join(delimiter);
     // npm hands its settings on to children; a reader's shell has none of them. What was fetched before need not be fetched again.
     const own = Object.entries(process.env).filter(
-      ([name]) => !/^(npm_|NODE_|VITEST|DATABASE_URL|HOLDFAST_)/.test(name),
+      ([name]) => !/^(npm_|NODE_(ENV|OPTIONS)|VITEST|DATABASE_URL|HOLDFAST_)/.test(name),
     );
     return { ...Object.fromEntries(own), PATH: path, NO_COLOR: '1', npm_config_prefer_offline: 'true' };
   }
