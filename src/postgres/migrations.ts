@@ -37,12 +37,12 @@ export const MIGRATIONS: readonly Migration[] = [
       ...operateSurface(schema),
       ...commandTables(schema),
       ...messageReads(schema),
-      ...sampleTables(schema),
       ...breakerFunctions(schema),
       ...traceFunctions(schema),
       ...deliveryTables(schema),
       ...scheduleTables(schema),
       ...endpointTables(schema),
+      ...sampleTables(schema),
     ],
   },
 ];
