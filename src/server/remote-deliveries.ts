@@ -1,5 +1,10 @@
 import type { Deliveries } from '../delivery/deliveries.ts';
-import type { ChangedBy, EndpointOutcome, WebhookEndpoints } from '../delivery/webhook-endpoints.ts';
+import type {
+  ChangedBy,
+  EndpointOutcome,
+  WebhookEndpointRecord,
+  WebhookEndpoints,
+} from '../delivery/webhook-endpoints.ts';
 import { type Calls, reasonOf, remoteCaller, type RemoteOptions } from './remote-caller.ts';
 import type { Changed, Counted, EndpointAnswer, FoundOne, SecretAnswer } from './schemas/delivery-schemas.ts';
 
@@ -22,12 +27,13 @@ function endpoints(call: Calls): RemoteDeliveries['endpoints'] {
     outcomeOf(await call(id, { params: { id: endpointId }, body: reasonOf(by) }));
   return {
     list: () => call('listEndpoints') as ReturnType<WebhookEndpoints['list']>,
-    get: async (id) => itemOf(await call('showEndpoint', { params: { id } })),
+    get: async (id) => itemOf((await call('showEndpoint', { params: { id } })) as FoundOne<WebhookEndpointRecord>),
     create: async (input, by) => outcomeOf(await call('createEndpoint', { body: { ...input, ...reasonOf(by) } })),
     delete: async (id, by) => isDone(await call('deleteEndpoint', { params: { id }, body: reasonOf(by) })),
     enable: (id, by) => changed('enableEndpoint', id, by),
     disable: (id, by) => changed('disableEndpoint', id, by),
-    secrets: async (id) => itemOf(await call('showEndpointSecrets', { params: { id } })),
+    secrets: async (id) =>
+      itemOf((await call('showEndpointSecrets', { params: { id } })) as FoundOne<readonly string[]>),
     rotateSecret: async (id, by, options = {}) => {
       const body = { ...options, ...reasonOf(by) };
       const answer = (await call('rotateEndpointSecret', { params: { id }, body })) as SecretAnswer;
@@ -57,8 +63,7 @@ function outcomeOf(answer: unknown): EndpointOutcome {
   return outcome.kind === 'invalid' ? { kind: 'refused', message: outcome.problem } : outcome;
 }
 
-function itemOf<T>(answer: unknown): T | undefined {
-  const found = answer as FoundOne<T>;
+function itemOf<T>(found: FoundOne<T>): T | undefined {
   return found.kind === 'found' ? found.item : undefined;
 }
 
