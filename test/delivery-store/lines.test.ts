@@ -2,6 +2,8 @@ import { expect, onTestFinished } from 'vitest';
 import { postgresDelivery } from '../../src/postgres/delivery/postgres-delivery.ts';
 import { systemEffects } from '../../src/system/effects.ts';
 import { needs } from '../support/needs.ts';
+import { forgetFlows } from '../../src/postgres/delivery/forget-old.ts';
+import { sqlRunner } from '../../src/postgres/sql-runner.ts';
 import { openDeliveries, to } from './delivery-database.ts';
 
 const test = needs('postgres');
@@ -168,4 +170,27 @@ test('a line that has been paused for long is told of when it goes on, here and 
   await expect.poll(() => told).toContain('queue:mail');
   await flowControls.resetRate('ann');
   expect(told).toContain('flow:ann');
+});
+
+test('Keys of flow control are forgotten when nothing goes on under them, and keep their limits while something does [X.8]', async ({
+  postgres,
+}) => {
+  const { flowControls, publishing, database } = await openDeliveries(postgres);
+  const publish = (flowKey: string, flow?: object): Promise<unknown> =>
+    publishing.publish([to('https://a.example/', { flowKey }, flow === undefined ? {} : { flow })]);
+  for (const key of ['waits', 'used', 'gone', 'paused', 'pinned']) await publish(key, { parallelism: 3 });
+  await flowControls.pause('paused');
+  await flowControls.pin('pinned', { rate: 1 });
+  await database.sql(`delete from $S.delivery where key <> 'flow:waits'`);
+  await database.sql(`update $S.http_flow set used_at = now() - interval '15 days'`);
+  // Without limits of its own: those that were given last are meant.
+  await publish('used');
+  await database.sql(`delete from $S.delivery where key = 'flow:used'`);
+  await forgetFlows(sqlRunner(database.pool), `"${database.schema}"`, 14 * 86_400_000);
+  expect((await flowControls.list()).map(({ key, parallelism }) => `${key} ${parallelism}`)).toEqual([
+    'paused 3',
+    'pinned 3',
+    'used 3',
+    'waits 3',
+  ]);
 });
