@@ -40,7 +40,7 @@ export function buildSite(root: string, out: string): BuiltSite {
     rendered.set(page, renderPage(readFileSync(join(root, page), 'utf8'), { linkTo, drawing }));
   }
   const parts = navigationOf(NAVIGATION, there);
-  const titleOf = (page: string): string => (rendered.get(page)?.title ?? page).replace(/^Coming from (an? )?/, '');
+  const titleOf = (page: string): string => (rendered.get(page)?.title ?? page).replace(/^Coming from /, '');
   const menus: Menu[] = parts.map(({ pages, ...part }) => ({
     ...part,
     entries: pages.map((page) => ({ title: titleOf(page), address: addressOf(page) })),

@@ -11,6 +11,7 @@ const LONGEST = [
   'test/crash/kills-and-restarts',
   'test/console/pages',
   'test/console/deliveries',
+  'test/docs/quick-start',
   'test/transport/rabbitmq-faults',
   'test/embedded/embedded-postgres',
   'test/transport/kafka',
