@@ -8,9 +8,10 @@ import { nats, type NatsOptions } from '../../src/nats/index.ts';
 import { brokerProxy } from '../broker-storm/broker-proxy.ts';
 import { localNats } from '../support/nats-server.ts';
 import { needs } from '../support/needs.ts';
+import type { InboundMessage } from '../../src/transport/broker.ts';
 import { testService } from '../relay/service.ts';
 import { consuming, message } from './kafka-kit.ts';
-import { ask, countIn, openBroker } from './nats-kit.ts';
+import { countIn, openBroker } from './nats-kit.ts';
 import { numberIn } from './number-in.ts';
 import { privateNats, type PrivateNats } from './private-nats.ts';
 
@@ -158,6 +159,35 @@ describe('a NATS', () => {
     // Another process would have to wait until this one was silent for ten seconds.
     expect(performance.now() - beganMs).toBeLessThan(8_000);
     expect(first.lost).toHaveLength(1);
+  });
+
+  test('whose reader loses its connection with a batch in its hand has it again by the next, before what came later [S0.8] [S1.9]', async ({
+    natsServer,
+  }) => {
+    const broker = await started(natsServer.url);
+    const proxy = await brokerProxy(broker.port);
+    onTestFinished(() => proxy.close());
+    const prefix = newPrefix();
+    const reading = openBroker({ servers: localNats(proxy.port), prefix });
+    const publisher = openBroker({ servers: broker.url, prefix });
+    const held: number[] = [];
+    const cut = Promise.withResolvers<never>();
+    cut.promise.catch(() => undefined);
+    const onBatch = (batch: readonly InboundMessage[]): Promise<never> => {
+      held.push(...batch.map(numberIn));
+      return cut.promise;
+    };
+    const first = await consuming(reading, { onBatch });
+    await publisher.publish([1, 2, 3].map((n) => message(n)));
+    await expect.poll(() => held.length).toBeGreaterThan(0);
+    proxy.cut();
+    cut.reject(new Error('not stored'));
+    await expect.poll(() => first.lost.length).toBe(1);
+    await first.consumption.stop();
+    await publisher.publish([4, 5, 6].map((n) => message(n)));
+    // It has the place at once, and the server hands over what is new long before it gives up on who is gone.
+    const { stored } = await consuming(reading);
+    await expect.poll(() => stored.map(numberIn)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
   test('whose reader is killed with a batch in its hand gives it to the next, in order before what came later [S0.8] [S1.9]', async ({

@@ -202,8 +202,10 @@ describe('a stream of NATS', () => {
     await expect.poll(() => batches.length).toBe(1);
     const untilMs = performance.now() + 7_000;
     await expect.poll(() => performance.now() > untilMs, { interval: 500 }).toBe(true);
-    const { num_redelivered: again } = await ask(own, (manager) => manager.consumers.info(stream, 'mail'));
-    expect([again, second.stored]).toEqual([0, []]);
+    const { num_redelivered: again, num_waiting: asking } = await ask(own, (manager) =>
+      manager.consumers.info(stream, 'mail'),
+    );
+    expect({ again, asking, ofSecond: second.stored }).toEqual({ again: 0, asking: 1, ofSecond: [] });
     held.resolve();
     const open = async (): Promise<number> =>
       (await ask(own, (manager) => manager.consumers.info(stream, 'mail'))).num_ack_pending;
