@@ -42,5 +42,5 @@ function isForbidden(error: unknown): boolean {
 
 /** True where nobody listens for a subject: the stream is gone, or JetStream is not there yet. */
 export function isUnheard(error: unknown): boolean {
-  return error instanceof Error && (error.name === 'JetStreamNotEnabled' || error.name === 'NoRespondersError');
+  return error instanceof Error && error.name === 'JetStreamNotEnabled';
 }

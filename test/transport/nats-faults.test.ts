@@ -17,11 +17,12 @@ import { privateNats, type PrivateNats } from './private-nats.ts';
 
 const test = needs('postgres', 'natsServer');
 const placed = event<{ order: string; n: number }>('order.placed', { key: ({ order }) => order });
-/** Whoever gives no name is `guest`; the reader may make and write nothing of ours. */
+/** Whoever gives no name is `guest`; the reader may make and write nothing of ours; `mail` may what docs/nats.md lists and no more. */
 const USERS = [
   'no_auth_user: guest',
   'authorization { users = [ { user: guest, password: guest },',
   '{ user: reader, password: reader, permissions: { publish: { deny: ["closed-order.>", "$JS.API.STREAM.CREATE.>", "$JS.API.CONSUMER.>"] } } }',
+  '{ user: mail, password: mail, permissions: { publish: { allow: ["least-order.>", "least-order-dlq.>", "least-holdfast-readers.>", "$JS.API.>", "$JS.ACK.>"] }, subscribe: { allow: ["_INBOX.>"] } } }',
   '] }',
 ];
 
@@ -254,6 +255,17 @@ describe('a NATS', () => {
       Array.from({ length: 3 }, () => ({ kind: 'failed', error: refused })),
     );
     await expect(consuming(reader)).rejects.toMatchObject(refused);
+  });
+
+  test('asks for no more rights than its page lists [S1.5]', async ({ natsServer }) => {
+    const broker = await started(natsServer.url);
+    const connection = { user: 'mail', pass: 'mail' };
+    const mail = openBroker({ servers: broker.url, prefix: 'least-', connection });
+    const [live, dead] = [await consuming(mail), await consuming(mail, { isDead: true })];
+    expect(await mail.publish([message(1), message(2, { isDead: true })])).toEqual(
+      Array.from({ length: 2 }, () => ({ kind: 'published' })),
+    );
+    await expect.poll(() => [live.stored.map(numberIn), dead.stored.map(numberIn)]).toEqual([[1], [2]]);
   });
 
   test('refuses who has the wrong password with its own words [S1.5]', async ({ natsServer }) => {
