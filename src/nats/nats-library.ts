@@ -49,6 +49,7 @@ export interface ConsumerConfig {
   readonly ack_policy: string;
   readonly ack_wait?: number | undefined;
   readonly max_deliver?: number | undefined;
+  readonly max_ack_pending?: number | undefined;
   readonly filter_subject?: string | undefined;
   readonly filter_subjects?: readonly string[] | undefined;
   readonly headers_only?: boolean | undefined;
@@ -85,7 +86,7 @@ export interface JetStreamManager {
   };
 }
 
-export interface StoredMessage {
+interface StoredMessage {
   readonly seq: number;
   readonly time: Date;
 }
@@ -105,7 +106,7 @@ export interface JetStreamMessage {
 }
 
 /** Messages that are asked for again and again. */
-export interface PullOptions {
+interface PullOptions {
   readonly max_messages: number;
   readonly expires: number;
   readonly abort_on_missing_resource: true;

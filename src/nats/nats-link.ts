@@ -21,7 +21,8 @@ export interface NatsAddress {
 
 // A server that says nothing is given up after two to three of these.
 const PING_MS = 4_000;
-const CONNECT_MS = 10_000;
+// Longer than the limit for an answer, which tells what it was.
+const CONNECT_MS = 12_000;
 const CLOSE_MS = 2_000;
 /** How long one answer of JetStream may take. Shorter than the limit for a whole batch, so that the error that names it is heard. */
 export const ANSWER_MS: number = 8_000;

@@ -52,7 +52,12 @@ describe('a stream', () => {
 });
 
 describe('a consumer', () => {
-  const made: ConsumerConfig = { ack_policy: 'explicit', ack_wait: MINUTE / 6, max_deliver: -1 };
+  const made: ConsumerConfig = {
+    ack_policy: 'explicit',
+    ack_wait: MINUTE / 6,
+    max_deliver: -1,
+    max_ack_pending: 1_000,
+  };
 
   test('as it is made here can be used [X.16]', () => {
     expect(consumerProblem(made, 3_000)).toBeUndefined();
@@ -62,6 +67,8 @@ describe('a consumer', () => {
     ['is pushed to', { deliver_subject: 'x' }, /pull consumer/],
     ['acknowledges by itself', { ack_policy: 'none' }, /ack_policy is none/],
     ['gives up', { max_deliver: 5 }, /handed over 5 times/],
+    ['hands over without end', { max_ack_pending: -1 }, /any number at once; set max_ack_pending/],
+    ['hands over very many', { max_ack_pending: 20_000 }, /20000 at once/],
     ['leaves out subjects', { filter_subject: 'order.x' }, /filter/],
     ['leaves out several subjects', { filter_subjects: ['order.x'] }, /filter/],
     ['has no bodies', { headers_only: true }, /headers_only/],

@@ -1,6 +1,7 @@
 import type { ConsumerConfig, StreamConfig } from './nats-library.ts';
 
 const NANOS = 1_000_000;
+const MOST_OPEN = 10_000;
 
 /** What is asked of a stream. */
 export interface StreamNeeds {
@@ -69,11 +70,13 @@ function covers(wide: string, narrow: string): boolean {
 
 /** Why a consumer cannot keep what is promised, and what to do; nothing: it can. */
 export function consumerProblem(config: ConsumerConfig, workingMs: number): string | undefined {
-  const { ack_wait: ackWait = 0, max_deliver: maxDeliver = -1 } = config;
+  const { ack_wait: ackWait = 0, max_deliver: maxDeliver = -1, max_ack_pending: mostOpen = -1 } = config;
   if (config.deliver_subject) return 'it is pushed to; make it a pull consumer';
   if (config.ack_policy !== 'explicit') return `its ack_policy is ${config.ack_policy}; make it with explicit`;
   if (maxDeliver > 0)
     return `it drops what was handed over ${maxDeliver} times; set max_deliver to -1, dead letters are made here`;
+  if (mostOpen <= 0 || mostOpen > MOST_OPEN)
+    return `it hands over ${mostOpen <= 0 ? 'any number' : mostOpen} at once; set max_ack_pending to a number from 1 to ${MOST_OPEN}`;
   if (config.filter_subject || (config.filter_subjects?.length ?? 0) > 0)
     return 'it leaves subjects out; make it without a filter, what is none of ours is left alone here';
   if (config.headers_only === true) return 'it hands over headers only; make it without headers_only';

@@ -1,5 +1,6 @@
-import { type ConsumerConfig, jetstream, type StreamConfig } from '@nats-io/jetstream';
-import { connect, headers } from '@nats-io/transport-node';
+import * as library from '@nats-io/jetstream';
+import type { ConsumerConfig, StreamConfig } from '@nats-io/jetstream';
+import * as transport from '@nats-io/transport-node';
 import { describe, expect, onTestFinished } from 'vitest';
 import { event } from '../../src/index.ts';
 import { nats, type NatsOptions } from '../../src/nats/index.ts';
@@ -129,6 +130,15 @@ describe('a message published to NATS', () => {
     expect(await countIn(own, `${own.prefix}order`)).toBe(2);
   });
 
+  test('goes to the next address when one does not answer, also by libraries that are handed in [S1.5]', async ({
+    nats: server,
+  }) => {
+    const own = ownNames(server);
+    const client = { ...transport, ...library };
+    const broker = openBroker({ ...own, servers: ['nats://127.0.0.1:1', server.url], client });
+    expect(await broker.publish([message(1)])).toEqual([{ kind: 'published' }]);
+  });
+
   test('finds its stream again when somebody has taken it away [S1.5]', async ({ nats: server }) => {
     const own = ownNames(server);
     const broker = openBroker(own);
@@ -252,7 +262,7 @@ describe('a service on NATS', () => {
   }) => {
     const here = await testService(postgres);
     const own = ownNames(server);
-    const transport = nats({
+    const ofTill = nats({
       ...own,
       decode: ({ body, attributes }) => {
         const [order = '', n] = Buffer.from(body).toString().split(';');
@@ -260,7 +270,7 @@ describe('a service on NATS', () => {
         return { type: attributes['type'] ?? '', payload, id: attributes['id'], source: 'till', key: order };
       },
     });
-    const orders = here.another({ transport });
+    const orders = here.another({ transport: ofTill });
     const seen: unknown[] = [];
     orders.on(placed, 'book', (payload, { source }) => void seen.push([payload, source]));
     await here.start({ of: orders });
@@ -304,7 +314,7 @@ describe('a service on NATS', () => {
 
 /** What readers of a consumer say while they work: `+WPI`, for each message. */
 async function signsOfLife({ servers }: NatsOptions, consumer: string): Promise<readonly string[]> {
-  const connection = await connect({ servers: String(servers), reconnect: false });
+  const connection = await transport.connect({ servers: String(servers), reconnect: false });
   onTestFinished(() => connection.close());
   const signs: string[] = [];
   connection.subscribe(`$JS.ACK.${consumer}.>`, {
@@ -320,11 +330,11 @@ async function sendRaw(
   { servers, prefix = '' }: NatsOptions,
   bodies: readonly (readonly [string | Buffer, Readonly<Record<string, string>>])[],
 ): Promise<void> {
-  const connection = await connect({ servers: String(servers), reconnect: false });
+  const connection = await transport.connect({ servers: String(servers), reconnect: false });
   onTestFinished(() => connection.close());
-  const client = jetstream(connection);
+  const client = library.jetstream(connection);
   for (const [body, given] of bodies) {
-    const own = headers();
+    const own = transport.headers();
     for (const [name, value] of Object.entries(given)) own.append(name, value);
     const send = (): Promise<boolean> =>
       client.publish(`${prefix}order.order.placed`, body, { headers: own }).then(
