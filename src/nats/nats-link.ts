@@ -1,5 +1,6 @@
 import type { Effects } from '../kernel/effects.ts';
 import { within } from '../transport/within.ts';
+import { openBySockets } from './own-sockets.ts';
 import {
   type JetStreamClient,
   type JetStreamManager,
@@ -21,8 +22,9 @@ export interface NatsAddress {
 
 // A server that says nothing is given up after two to three of these.
 const PING_MS = 4_000;
-// Longer than the limit for an answer, which tells what it was.
+// Longer than the limit for an answer, which tells what it was. Of several servers each has a part of it.
 const CONNECT_MS = 12_000;
+const CONNECT_ONE_MS = 3_000;
 const CLOSE_MS = 2_000;
 /** How long one answer of JetStream may take. Shorter than the limit for a whole batch, so that the error that names it is heard. */
 export const ANSWER_MS: number = 8_000;
@@ -90,17 +92,20 @@ export class NatsLinks {
   async open(): Promise<NatsLink> {
     const { servers, connection: given, jetstream: options } = this.#address;
     const library = await this.load();
-    const opening = library.connect({
-      name: 'holdfast',
-      timeout: CONNECT_MS,
-      pingInterval: PING_MS,
-      maxPingOut: 2,
-      ...given,
-      servers: typeof servers === 'string' ? servers : [...servers],
-      reconnect: false,
-    });
+    const several = typeof servers === 'string' ? [servers] : [...servers];
+    const { opened, cut } = openBySockets(() =>
+      library.connect({
+        name: 'holdfast',
+        timeout: several.length > 1 ? CONNECT_ONE_MS : CONNECT_MS,
+        pingInterval: PING_MS,
+        maxPingOut: 2,
+        ...given,
+        servers: several,
+        reconnect: false,
+      }),
+    );
     try {
-      const connection = await within(this.#effects, opening);
+      const connection = await within(this.#effects, opened);
       // Nothing is asked: whether JetStream is there is seen by the first that needs it, and told with its place.
       const manager = await library.jetstreamManager(connection, {
         timeout: ANSWER_MS,
@@ -110,8 +115,9 @@ export class NatsLinks {
       const stream = library.jetstream(connection, { timeout: ANSWER_MS, ...options });
       return new NatsLink({ library, connection, stream, manager }, this.#effects);
     } catch (error) {
+      cut();
       // One that comes too late is nobody's.
-      opening.then(
+      opened.then(
         (late) => late.close(),
         () => undefined,
       );
