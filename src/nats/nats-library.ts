@@ -114,6 +114,8 @@ interface PullOptions {
 }
 
 export interface Pulling {
+  /** Where messages arrive. Drained, it takes what is on its way and then ends. Not in the library's types. */
+  readonly sub?: { drain?(): Promise<unknown> } | undefined;
   close(): Promise<unknown>;
   /** Resolves when nothing more comes, with the reason if there is one. */
   closed(): Promise<unknown>;

@@ -1,6 +1,7 @@
 import type { Effects } from '../kernel/effects.ts';
 import { createSleep } from '../kernel/sleep.ts';
 import type { ConsumeRequest } from '../transport/broker.ts';
+import { within } from '../transport/within.ts';
 import { Hand } from './hand.ts';
 import type { JetStreamMessage, Pulling } from './nats-library.ts';
 import { ANSWER_MS, type NatsLink } from './nats-link.ts';
@@ -28,6 +29,7 @@ const LOOK_MS = 250;
 const CERTAIN_MS = 100;
 /** What is asked for ends by itself before another may become the reader: the server would go on to write to a connection that is gone. */
 const PULL_MS = 5_000;
+const DRAIN_MS = 2_000;
 const TRIM_EVERY_MS = 60_000;
 const NANOS = 1_000_000;
 
@@ -134,12 +136,15 @@ export class StreamReader {
   }
 
   async #end(pulling: Pulling): Promise<void> {
+    const { link, effects } = this.#options;
     this.#isReading = false;
     this.#failed.reject(new Error('it was stopped'));
+    // What is on its way is given back too: closed at once, it would come again after ten seconds only.
+    if (!link.isEnded) await within(effects, Promise.resolve(pulling.sub?.drain?.()), DRAIN_MS).catch(() => undefined);
     await pulling.close().catch(() => undefined);
     await this.#handing;
     // Where another reads already, it is another's.
-    if (this.#place.isHeld && !this.#options.link.isEnded) await this.#giveBack();
+    if (this.#place.isHeld && !link.isEnded) await this.#giveBack();
     this.#hand.clear();
   }
 
@@ -161,10 +166,9 @@ export class StreamReader {
   }
 
   #take(message: JetStreamMessage): void {
-    if (!this.#isReading) return;
     this.#hand.take(message);
     // All that came in one piece is handed over at once.
-    this.#handing ??= Promise.resolve().then(() => this.#handAll());
+    if (this.#isReading) this.#handing ??= Promise.resolve().then(() => this.#handAll());
   }
 
   async #handAll(): Promise<void> {

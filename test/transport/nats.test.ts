@@ -224,6 +224,31 @@ describe('a stream of NATS', () => {
     expect([batches.flat().length, first.lost]).toEqual([2, []]);
   });
 
+  test('has back at once all that its reader had or was on its way to it when it stopped [S0.8]', async ({
+    nats: server,
+  }) => {
+    const own = ownNames(server);
+    const stream = `${own.prefix}order`;
+    const broker = openBroker(own);
+    const held = Promise.withResolvers<never>();
+    held.promise.catch(() => undefined);
+    const { consumption } = await consuming(openBroker(own), { onBatch: () => held.promise });
+    const body = Buffer.from(JSON.stringify({ n: 0, filling: 'x'.repeat(4_000) }));
+    const flow = (): Promise<unknown> => broker.publish(Array.from({ length: 200 }, (_, n) => message(n, { body })));
+    await flow();
+    const flowing = [flow(), flow()];
+    const stopping = consumption.stop();
+    held.reject(new Error('it stops'));
+    await Promise.all([stopping, ...flowing]);
+    const again = new Set<number>();
+    const connection = await transport.connect({ servers: server.url, reconnect: false });
+    onTestFinished(() => connection.close());
+    const consumer = await library.jetstream(connection).consumers.get(stream, 'mail');
+    // More than there are: some come twice. What was forgotten would come after ten seconds.
+    for await (const one of await consumer.fetch({ max_messages: 1_000, expires: 2_000 })) again.add(one.seq);
+    expect(again.size).toBe(600);
+  });
+
   test('loses only what every consumer has acknowledged, and of that only what is old [S1.5]', async ({
     nats: server,
   }) => {
