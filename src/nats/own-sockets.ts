@@ -8,7 +8,7 @@ const opening = new AsyncLocalStorage<Set<Socket>>();
 /** What is being opened, and how its sockets are cut. */
 export interface Opening<T> {
   readonly opened: Promise<T>;
-  cut(): void;
+  readonly cut: () => void;
 }
 
 /**
