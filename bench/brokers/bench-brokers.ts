@@ -6,10 +6,11 @@ import { findBenchServer } from '../engine/bench-database.ts';
 import { renderTable, type Finding } from '../engine/finding.ts';
 import { kafkaSide } from './kafka-side.ts';
 import { measureSide, type Size } from './measure-side.ts';
+import { natsSide } from './nats-side.ts';
 import { rabbitmqSide } from './rabbitmq-side.ts';
 import { redisSide } from './redis-side.ts';
 
-const SIDES = { redis: redisSide, rabbitmq: rabbitmqSide, kafka: kafkaSide } as const;
+const SIDES = { redis: redisSide, rabbitmq: rabbitmqSide, kafka: kafkaSide, nats: natsSide } as const;
 const NAMES = Object.keys(SIDES) as readonly (keyof typeof SIDES)[];
 const FULL: Size = { count: 10_000, rounds: 5 };
 const QUICK: Size = { count: 2_000, rounds: 1 };
@@ -18,7 +19,7 @@ const QUICK: Size = { count: 2_000, rounds: 1 };
 const say = (line: string): void => console.error(line);
 
 /**
- * `npm run bench -- brokers [redis|rabbitmq|kafka …] [--quick] [--json] [--count n] [--rounds n]`: what the relay and the consumer
+ * `npm run bench -- brokers [redis|rabbitmq|kafka|nats …] [--quick] [--json] [--count n] [--rounds n]`: what the relay and the consumer
  * reach over each broker, as they come, against the bare client doing the same work with hand-written statements, and against the
  * bare client without a database. Gives the exit code: 1 when a goal is missed.
  */

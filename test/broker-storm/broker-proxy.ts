@@ -7,6 +7,8 @@ export interface BrokerProxy {
   cut(): number;
   /** What is open stays open, and nothing comes through it any more. Gives how many there were. */
   fallSilent(): number;
+  /** What is sent through what is open arrives, and no answer comes back. Gives how many there were. */
+  loseAnswers(): number;
   close(): void;
 }
 
@@ -36,6 +38,10 @@ export async function brokerProxy(target: number): Promise<BrokerProxy> {
     cut,
     fallSilent: () => {
       for (const pair of open) for (const socket of pair) socket.unpipe().pause();
+      return open.size;
+    },
+    loseAnswers: () => {
+      for (const [, to] of open) to.unpipe().resume();
       return open.size;
     },
     close: () => {

@@ -7,6 +7,8 @@ const LONGEST = [
   'test/contract/store-contract',
   'test/transport/kafka-faults',
   'test/broker-storm/redis-streams',
+  'test/broker-storm/nats',
+  'test/transport/nats-faults',
   'test/order-service/process',
   'test/crash/kills-and-restarts',
   'test/console/pages',
