@@ -14,6 +14,7 @@ import {
   sentBy,
 } from '../../src/testing/index.ts';
 import { needs } from '../support/needs.ts';
+import { sharedPglite } from '../support/shared-pglite.ts';
 
 const test = needs('postgres');
 const placed = event<{ orderId: string; n: number }>('order.placed', { key: ({ orderId }) => orderId });
@@ -91,4 +92,17 @@ test('a fresh schema and drain take postgres.js [X.13]', async ({ postgres: serv
   await assertSent(fresh, placed, { n: 1 });
   await drain(hf);
   await assertDelivered(fresh, placed, { orderId: 'ord_1' });
+});
+
+test('a fresh schema, its time and drain take PGlite [X.13]', async () => {
+  const db = await sharedPglite();
+  await using fresh = await freshSchema(db);
+  const hf = holdfast({ service: 'orders', store: postgres({ pool: db, schema: fresh.schema }) });
+  handlers(hf);
+  const deliverAt = new Date(Date.now() + 3 * 86_400_000);
+  await db.transaction((tx) => hf.send(tx, placed, { orderId: 'poor', n: 1 }, { deliverAt }));
+  expect((await drain(hf)).dead).toEqual([]);
+  await fresh.advance(3 * 86_400_000);
+  await drain(hf);
+  await assertDead(fresh, placed, { n: 1 }, { code: 'NO_MONEY' });
 });
