@@ -24,7 +24,6 @@ export interface DrainOptions {
 }
 
 const FIELDS: readonly (keyof DrainOptions)[] = ['handlers', 'retries', 'time', 'maxRuns'];
-const POLL_MS = 5;
 const MAX_RUNS = 10_000;
 // What waits and is not started after so many looks is held up by somebody: a handler that is paused, another process.
 const IDLE_LOOKS = 100;
@@ -61,7 +60,7 @@ async function drained<Tx, SendTx>(
       name: 'drain()',
       effects: time ?? systemEffects,
       // Each look is a step of virtual time that must be gone through, and hours may pass.
-      ...(time ? { pollMs: 60_000, leaseMs: 3_600_000 } : { pollMs: POLL_MS }),
+      ...(time && { pollMs: 60_000, leaseMs: 3_600_000 }),
       observers: [(event) => log.note(event)],
     },
   );
