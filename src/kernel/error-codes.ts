@@ -17,6 +17,7 @@ export interface ErrorDetails {
   DATABASE_TIMEOUT: { timeoutMs: number };
   DEADLINE_PASSED: { operation: string; attempt: number };
   DELIVERY_TAKEN: { id: string };
+  DRAIN_ENDLESS: { runs: number };
   EMBEDDED_IN_USE: { dataDir: string; pid: number };
   EMBEDDED_MISSING: { oldest: number };
   EMBEDDED_OTHER_VERSION: { dataDir: string; madeBy: number; found: readonly number[] };
@@ -188,6 +189,8 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `the deadline of "${d.operation}" passed ${d.attempt === 0 ? 'before it started' : `during attempt ${d.attempt}`}; give the operation more time or make its attempts shorter`,
   DELIVERY_TAKEN: (d) =>
     `message ${d.id} is no longer this process's: another took it over, or an operator changed it; nothing of this run was kept, so let the error through`,
+  DRAIN_ENDLESS: (d) =>
+    `drain() ran handlers ${d.runs} times, and there is still work; mend the handler that sends itself messages, or raise maxRuns`,
   EMBEDDED_IN_USE: (d) =>
     `the data directory ${d.dataDir} is in use by process ${d.pid}; connect to the address in its file url, stop that process, or name another directory`,
   EMBEDDED_MISSING: (d) =>

@@ -217,7 +217,8 @@ function payloadOf<Tx>(host: RunnerHost<Tx>, { event }: HandlerTake<unknown>, ru
   return event.schema ? validated(event, value) : value;
 }
 
-async function validated(event: HandlerTake<unknown>['event'], value: unknown): Promise<unknown> {
+/** What the event's schema makes of a stored payload. Throws `PAYLOAD_UNREADABLE`. */
+export async function validated(event: HandlerTake<unknown>['event'], value: unknown): Promise<unknown> {
   if (!event.schema) return value;
   const result = await event.schema['~standard'].validate(value);
   const issue = result.issues?.[0];

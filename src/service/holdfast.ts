@@ -7,6 +7,7 @@ import type { RelayStore } from '../relay/relay-store.ts';
 import type { RunningRelay } from '../relay/relay.ts';
 import { HandlerRegistry } from './handler-registry.ts';
 import { importDead, type ImportDeadOptions, type ImportedDead } from './import-dead.ts';
+import { SERVICE_PARTS, type ServiceParts } from './service-parts.ts';
 import type { StartOptions } from './start-options.ts';
 import { startService } from './start-service.ts';
 import { checkTransports, type TransportOption, TransportRoutes } from './transport-routes.ts';
@@ -85,7 +86,7 @@ export function holdfast<SendTx, Tx = SendTx>(options: HoldfastOptions<Tx, SendT
   const routes = new TransportRoutes(service, options.transport);
   const registry = new HandlerRegistry<Tx>();
   const about = { service, generation, isPinned: pinned, routes };
-  return {
+  const made: Holdfast<Tx, SendTx> = {
     service,
     generation,
     wrapSend,
@@ -105,6 +106,8 @@ export function holdfast<SendTx, Tx = SendTx>(options: HoldfastOptions<Tx, SendT
     importDead: (importOptions = {}) => importDead(about, store, registry, importOptions),
     start: (startOptions = {}) => startService(about, store, registry, startOptions),
   };
+  SERVICE_PARTS.set(made, { about, store, registry } satisfies ServiceParts<Tx, SendTx>);
+  return made;
 }
 
 function checkHoldfast<Tx, SendTx>(options: HoldfastOptions<Tx, SendTx>): void {

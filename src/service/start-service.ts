@@ -22,7 +22,7 @@ export interface ServiceAbout {
 export async function startService<Tx, SendTx>(
   { service, generation, isPinned, routes }: ServiceAbout,
   store: OutboxStore<SendTx> | RelayStore<Tx, SendTx>,
-  registry: HandlerRegistry<Tx>,
+  registry: Pick<HandlerRegistry<Tx>, 'all' | 'seal'>,
   options: StartOptions,
 ): Promise<RunningRelay> {
   checkStart(options);

@@ -20,6 +20,7 @@ export const OWN_CODES: Readonly<Record<ErrorCode, Rule>> = {
   DATABASE_TIMEOUT: { kind: 'timeout', verdict: 'retry' },
   DEADLINE_PASSED: { kind: 'timeout', verdict: 'fail' },
   DELIVERY_TAKEN: { kind: 'conflict', verdict: 'fail' },
+  DRAIN_ENDLESS: { kind: 'invalid', verdict: 'fail' },
   EMBEDDED_IN_USE: { kind: 'invalid', verdict: 'fail' },
   EMBEDDED_MISSING: { kind: 'invalid', verdict: 'fail' },
   EMBEDDED_OTHER_VERSION: { kind: 'invalid', verdict: 'fail' },
