@@ -8,7 +8,7 @@ import { Client, Pool } from 'pg';
 import postgresJs from 'postgres';
 import { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, onTestFinished } from 'vitest';
-import { sqlRunner, transactionRunner, type SqlRunner, type SqlTransaction } from '../../src/postgres/sql-runner.ts';
+import { sqlRunner, transactionRunner, type SqlTransaction } from '../../src/postgres/sql-runner.ts';
 import { needs } from '../support/needs.ts';
 import { prismaClient } from './support/prisma-client.ts';
 import { roundTrip } from './support/round-trip.ts';
