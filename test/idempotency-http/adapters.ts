@@ -5,11 +5,16 @@ import { Readable } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import express, { type Request as ExpressRequest, type Response as ExpressResponse } from 'express';
 import fastify, { type FastifyRequest } from 'fastify';
+import { bodyParser } from '@koa/bodyparser';
+import KoaRouter from '@koa/router';
 import { type Context, Hono } from 'hono';
+import Koa from 'koa';
 import * as onExpress from '../../src/express/index.ts';
 import * as onFastify from '../../src/fastify/index.ts';
 import * as onHono from '../../src/hono/index.ts';
+import * as onKoa from '../../src/koa/index.ts';
 import { type Idempotency, idempotent, type Resolution, type RouteOptions } from '../../src/idempotency/index.ts';
+import { serveNestOnExpress, serveNestOnFastify } from './nest-app.ts';
 
 /** What a handler answers, whatever the framework. */
 export interface Reply {
@@ -57,6 +62,15 @@ export const ADAPTERS: readonly Adapter[] = [
   { name: 'Fastify', serve: serveFastify },
   { name: 'Hono', serve: serveHono },
   { name: 'a fetch handler', serve: serveFetch },
+  { name: 'Koa', serve: serveKoa },
+  {
+    name: 'Nest on Express',
+    serve: (idem, options, handle) => serveNestOnExpress(idem, routeOptions(options, headerOfNode), handle),
+  },
+  {
+    name: 'Nest on Fastify',
+    serve: (idem, options, handle) => serveNestOnFastify(idem, routeOptions(options, headerOfNode), handle),
+  },
 ];
 
 /** The options as a framework takes them whose requests have headers that `header` reads. */
@@ -174,6 +188,53 @@ async function serveFetch<Tx>(idem: Idempotency<Tx>, options: CommonOptions, han
     return reply === undefined ? work.committed() : toResponse(reply);
   });
   return listening(nodeServer(guarded));
+}
+
+async function serveKoa<Tx>(idem: Idempotency<Tx>, options: CommonOptions, handle: Handle<Tx>): Promise<Listening> {
+  const app = new Koa();
+  const router = new KoaRouter();
+  app.use(async (context, next) => {
+    try {
+      await next();
+    } catch {
+      context.status = 500;
+      context.body = 'it failed';
+    }
+  });
+  app.use(bodyParser({ jsonLimit: '20mb', enableTypes: ['json'] }));
+  app.use(async (context, next) => {
+    if (context.is('application/octet-stream')) context.request.body = Buffer.concat(await context.req.toArray());
+    await next();
+  });
+  const guard = onKoa.idempotent(
+    idem,
+    routeOptions<Koa.Context>(options, (context, name) => context.get(name)),
+  );
+  router.all('/do/:what', guard, async (context) => {
+    const send = ({ status, headers = {}, body, pieces }: Reply): void => {
+      context.body =
+        pieces === undefined
+          ? typeof body === 'object'
+            ? Buffer.from(body)
+            : (body ?? null)
+          : Readable.from(pieces());
+      if (status !== undefined) context.status = status;
+      context.set(headers as Record<string, string | string[]>);
+    };
+    const reply = await handle({
+      path: context.path,
+      method: context.method,
+      body: context.request.body,
+      commit: async (work) => {
+        await onKoa.runOf<Tx>(context).commit(async (tx) => send(await work(tx)));
+        return undefined;
+      },
+    });
+    if (reply !== undefined) send(reply);
+  });
+  app.use(router.routes());
+  app.silent = true;
+  return listening(createServer((request, response) => void app.callback()(request, response)));
 }
 
 async function fetchWork<Tx>(
