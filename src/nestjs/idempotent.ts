@@ -82,12 +82,10 @@ function answered(res: NodeResponse, response: NestResponse, reply: HttpReply): 
   return [undefined];
 }
 
-/** Those that others have set. Fastify keeps them beside the response. */
+/** Those that others have set. Fastify keeps them beside the response, and tells of both. */
 function headersOf(res: NodeResponse, response: NestResponse): HeaderLine[] {
-  const lines = headLines(readHead(res));
-  if (!('raw' in response)) return lines;
-  const beside = Object.entries(response.getHeaders()).flatMap(([name, value]) =>
+  if (!('raw' in response)) return headLines(readHead(res));
+  return Object.entries(response.getHeaders()).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).map((one): HeaderLine => [name, String(one)]),
   );
-  return [...lines, ...beside];
 }

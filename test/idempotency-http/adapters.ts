@@ -5,16 +5,12 @@ import { Readable } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import express, { type Request as ExpressRequest, type Response as ExpressResponse } from 'express';
 import fastify, { type FastifyRequest } from 'fastify';
-import { bodyParser } from '@koa/bodyparser';
-import KoaRouter from '@koa/router';
 import { type Context, Hono } from 'hono';
-import Koa from 'koa';
 import * as onExpress from '../../src/express/index.ts';
 import * as onFastify from '../../src/fastify/index.ts';
 import * as onHono from '../../src/hono/index.ts';
-import * as onKoa from '../../src/koa/index.ts';
 import { type Idempotency, idempotent, type Resolution, type RouteOptions } from '../../src/idempotency/index.ts';
-import { serveNestOnExpress, serveNestOnFastify } from './nest-app.ts';
+import { amount } from '../support/amount.ts';
 
 /** What a handler answers, whatever the framework. */
 export interface Reply {
@@ -62,16 +58,35 @@ export const ADAPTERS: readonly Adapter[] = [
   { name: 'Fastify', serve: serveFastify },
   { name: 'Hono', serve: serveHono },
   { name: 'a fetch handler', serve: serveFetch },
-  { name: 'Koa', serve: serveKoa },
+  // Loaded when they are used: every process that tests start would wait for them.
+  {
+    name: 'Koa',
+    serve: async (idem, options, handle) => {
+      const { koaApp } = await import('./koa-app.ts');
+      return listening(koaApp(idem, routeOptions(options, headerOfNode), handle));
+    },
+  },
   {
     name: 'Nest on Express',
-    serve: (idem, options, handle) => serveNestOnExpress(idem, routeOptions(options, headerOfNode), handle),
+    serve: async (idem, options, handle) => {
+      const { serveNestOnExpress } = await import('./nest-app.ts');
+      return serveNestOnExpress(idem, routeOptions(options, headerOfNode), handle);
+    },
   },
   {
     name: 'Nest on Fastify',
-    serve: (idem, options, handle) => serveNestOnFastify(idem, routeOptions(options, headerOfNode), handle),
+    serve: async (idem, options, handle) => {
+      const { serveNestOnFastify } = await import('./nest-app.ts');
+      return serveNestOnFastify(idem, routeOptions(options, headerOfNode), handle);
+    },
   },
 ];
+
+/**
+ * Those that are also tried with processes that are killed and stores that are away. What differs from one framework to the next is
+ * tried with all of them; Koa and Nest stand on the same response as Express and Fastify, and are here in the full amount only.
+ */
+export const TRIED_HARDER: readonly Adapter[] = ADAPTERS.slice(0, amount(4, ADAPTERS.length));
 
 /** The options as a framework takes them whose requests have headers that `header` reads. */
 function routeOptions<Req>(
@@ -85,7 +100,7 @@ function routeOptions<Req>(
   };
 }
 
-function headerOfNode({ headers }: ExpressRequest | FastifyRequest, name: string): string {
+function headerOfNode({ headers }: Pick<ExpressRequest, 'headers'>, name: string): string {
   return String(headers[name]);
 }
 
@@ -188,53 +203,6 @@ async function serveFetch<Tx>(idem: Idempotency<Tx>, options: CommonOptions, han
     return reply === undefined ? work.committed() : toResponse(reply);
   });
   return listening(nodeServer(guarded));
-}
-
-async function serveKoa<Tx>(idem: Idempotency<Tx>, options: CommonOptions, handle: Handle<Tx>): Promise<Listening> {
-  const app = new Koa();
-  const router = new KoaRouter();
-  app.use(async (context, next) => {
-    try {
-      await next();
-    } catch {
-      context.status = 500;
-      context.body = 'it failed';
-    }
-  });
-  app.use(bodyParser({ jsonLimit: '20mb', enableTypes: ['json'] }));
-  app.use(async (context, next) => {
-    if (context.is('application/octet-stream')) context.request.body = Buffer.concat(await context.req.toArray());
-    await next();
-  });
-  const guard = onKoa.idempotent(
-    idem,
-    routeOptions<Koa.Context>(options, (context, name) => context.get(name)),
-  );
-  router.all('/do/:what', guard, async (context) => {
-    const send = ({ status, headers = {}, body, pieces }: Reply): void => {
-      context.body =
-        pieces === undefined
-          ? typeof body === 'object'
-            ? Buffer.from(body)
-            : (body ?? null)
-          : Readable.from(pieces());
-      if (status !== undefined) context.status = status;
-      context.set(headers as Record<string, string | string[]>);
-    };
-    const reply = await handle({
-      path: context.path,
-      method: context.method,
-      body: context.request.body,
-      commit: async (work) => {
-        await onKoa.runOf<Tx>(context).commit(async (tx) => send(await work(tx)));
-        return undefined;
-      },
-    });
-    if (reply !== undefined) send(reply);
-  });
-  app.use(router.routes());
-  app.silent = true;
-  return listening(createServer((request, response) => void app.callback()(request, response)));
 }
 
 async function fetchWork<Tx>(
