@@ -38,7 +38,9 @@ function moduleOf<Tx>(
       if (reply !== undefined) send(response, reply);
     }
   }
-  class App {}
+  class App {
+    readonly name = 'app';
+  }
   const method = Object.getOwnPropertyDescriptor(Orders.prototype, 'do') as TypedPropertyDescriptor<unknown>;
   All('do/:what')(Orders.prototype, 'do', method);
   UseInterceptors(idempotent(idem, options))(Orders.prototype, 'do', method);

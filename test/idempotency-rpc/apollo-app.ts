@@ -5,6 +5,11 @@ import { idempotent } from '../../src/apollo/index.ts';
 import type { Idempotency } from '../../src/idempotency/index.ts';
 import type { Order } from '../idempotency-http/steps.ts';
 
+/** Who asks, as the header says. */
+export async function contextOf({ req }: { req: express.Request }): Promise<{ person: string }> {
+  return { person: req.get('x-person') ?? 'ada' };
+}
+
 /** Apollo Server on Express, with one mutation that takes an order. */
 export async function apolloApp(
   typeDefs: string,
@@ -17,8 +22,5 @@ export async function apolloApp(
     plugins: [idempotent(idem, { person: ({ contextValue }) => contextValue.person })],
   });
   await server.start();
-  const context = async ({ req }: { req: express.Request }): Promise<{ person: string }> => ({
-    person: req.get('x-person') ?? '',
-  });
-  return express().use('/graphql', express.json(), expressMiddleware(server, { context }));
+  return express().use('/graphql', express.json(), expressMiddleware(server, { context: contextOf }));
 }

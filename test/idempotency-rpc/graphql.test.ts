@@ -10,6 +10,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import * as onApollo from '../../src/apollo/index.ts';
 import { idempotent, runOf } from '../../src/graphql/index.ts';
 import { type Idempotency, idempotency, memoryIdempotency } from '../../src/idempotency/index.ts';
+import { contextOf } from './apollo-app.ts';
 
 interface Shop {
   readonly url: string;
@@ -48,10 +49,7 @@ const SERVERS: Readonly<Record<string, Start>> = {
     await server.start();
     onTestFinished(() => server.stop());
     const app = express();
-    const context = async ({ req }: { req: express.Request }): Promise<{ person: string }> => ({
-      person: req.get('x-person') ?? 'ada',
-    });
-    app.use('/graphql', express.json(), expressMiddleware(server, { context }));
+    app.use('/graphql', express.json(), expressMiddleware(server, { context: contextOf }));
     return listening(createServer(app));
   },
 };

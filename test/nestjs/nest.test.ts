@@ -63,7 +63,9 @@ test.for(['Express', 'Fastify'] as const)(
         return `${runs}`;
       }
     }
-    class App {}
+    class App {
+      readonly name = 'app';
+    }
     const guard = idempotent(idempotency({ service: 'shop', store: memoryIdempotency() }), { person: 'anyone' });
     // Twice: the second lets the first do it.
     decorate(Orders, 'create', Post('create'), UseInterceptors(around, guard, guard));
@@ -95,7 +97,7 @@ test('the module of Nest starts handlers when all modules are there, and stops t
   const send = async (id: string): Promise<void> => {
     const tx = store.begin();
     await hf.send(tx, placed, { id });
-    await tx.commit();
+    tx.commit();
   };
   class Mail {
     readonly hf: Holdfast<MemoryTransaction>;
@@ -107,7 +109,9 @@ test('the module of Nest starts handlers when all modules are there, and stops t
       seen.push('closed');
     }
   }
-  class App {}
+  class App {
+    readonly name = 'app';
+  }
   Inject(HOLDFAST)(Mail, undefined, 0);
   Module({ imports: [holdfastModule(hf)], providers: [Mail] })(App);
   const app = await NestFactory.createApplicationContext(App, { logger: false });

@@ -88,15 +88,18 @@ describe('mounted below a path', () => {
     const koa = new Koa().use((ctx, next) =>
       ctx.path.startsWith('/ops') ? ((ctx.respond = false), ops.listener(ctx.req, ctx.res)) : next(),
     );
-    await expectMounted(`${await listenHere(koa.callback())}/ops`);
+    const answer = koa.callback();
+    await expectMounted(`${await listenHere((request, response) => void answer(request, response))}/ops`);
 
-    class App {}
+    class App {
+      readonly name = 'app';
+    }
     Module({})(App);
     const onExpress = await NestFactory.create(App, new ExpressAdapter(), { logger: false });
     const auto = operatorServer(options);
     onExpress.use('/ops', auto.listener);
     const onFastify = await NestFactory.create(App, new FastifyAdapter(), { logger: false });
-    const inside = onFastify.getHttpAdapter().getInstance() as ReturnType<typeof fastify>;
+    const inside = onFastify.getHttpAdapter().getInstance();
     for (const path of ['/ops', '/ops/*']) {
       const onRequest = async ({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> => {
         reply.hijack();
