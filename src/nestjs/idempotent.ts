@@ -10,6 +10,7 @@ import { type NodeRequest, nodeRequestFacts } from '../node-http/request-facts.t
 import { headLines, readHead } from '../node-http/response-head.ts';
 import { isGuarded, setRun } from '../node-http/run-of.ts';
 import { unguardedResponse } from '../node-http/unguarded-response.ts';
+import { systemEffects } from '../system/effects.ts';
 
 /** What is used of an `ExecutionContext` of Nest. */
 export interface NestContext {
@@ -76,9 +77,9 @@ function routeOf({ baseUrl = '', route, routeOptions }: NestRequest): string | u
  */
 function answered(res: NodeResponse, response: NestResponse, reply: HttpReply): readonly [undefined] {
   answerInstead(res, reply, headersOf(res, response));
-  setImmediate(() => {
+  systemEffects.setTimer(() => {
     if (!res.writableEnded) res.end();
-  });
+  }, 0);
   return [undefined];
 }
 
