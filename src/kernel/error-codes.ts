@@ -157,6 +157,11 @@ const OPEN_A_TRANSACTION: Readonly<Record<string, string>> = {
   drizzle: 'pass the tx that db.transaction(async (tx) => …) hands to your function, and await everything inside',
   kysely:
     'pass the trx that db.transaction().execute(async (trx) => …) hands to your function, and await everything inside',
+  knex: 'pass the trx that knex.transaction(async (trx) => …) hands to your function, and await everything inside',
+  typeorm:
+    'pass the manager that dataSource.transaction(async (manager) => …) hands to your function, and await everything inside',
+  prisma:
+    'pass the tx that prisma.$transaction(async (tx) => …) hands to your function, await everything inside, and give it a timeout that is long enough',
   pglite: 'pass the tx that db.transaction(async (tx) => …) hands to your function, and await everything inside',
 };
 
@@ -341,7 +346,7 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
   TRANSACTION_RESTED: (d) =>
     `the transaction was terminated because its effect asked nothing of it for ${d.restMs} ms, and nothing was kept; do slow work before ctx.commit, and only statements on tx inside it`,
   TRANSACTION_UNKNOWN: (d) =>
-    `${d.found === 'Promise' ? 'a Promise is not a transaction, await it first' : `${d.found} is not a transaction this package knows`}; pass the transaction object of pg, postgres.js, Drizzle, Kysely or PGlite as it is`,
+    `${d.found === 'Promise' ? 'a Promise is not a transaction, await it first' : `${d.found} is not a transaction this package knows`}; pass the transaction object of pg, postgres.js, Drizzle, Kysely, Knex, TypeORM, Prisma or PGlite as it is`,
 };
 
 function describeFailure({ kind, status, code }: { kind: string; status?: number; code?: string }): string {

@@ -34,7 +34,9 @@ function fileOf({ place, code }: Snippet): string {
 }
 
 async function typeCheck(files: string[]): Promise<string> {
-  const options = { extends: join(ROOT, 'tsconfig.json'), include: [], exclude: [], files };
+  // As in programs on Nest.
+  const compilerOptions = { experimentalDecorators: true };
+  const options = { extends: join(ROOT, 'tsconfig.json'), compilerOptions, include: [], exclude: [], files };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(options));
   return (await runTool(['tsc', '-p', 'tsconfig.json'], { cwd: folder })).output;
 }
