@@ -1,3 +1,4 @@
+export type { AuditAnchor, AuditProblem, AuditVerified } from './audit-verify.ts';
 export {
   BREAKER_STATES,
   type BreakerChanged,

@@ -1,3 +1,4 @@
+import type { AuditAnchor, AuditVerified } from './audit-verify.ts';
 import type { Breakers } from './breaker-record.ts';
 import type { BulkOperations } from './bulk.ts';
 import type { ErrorGroups } from './error-group.ts';
@@ -227,4 +228,9 @@ export interface Operator extends BulkOperations, Breakers, ErrorGroups, KeptLis
   system(): Promise<SystemRecord>;
   /** What was changed by hand, the newest first. */
   audit(filter?: AuditFilter & Paging): Promise<Page<AuditRecord>>;
+  /**
+   * Whether the audit is what was written, in its order: each record is chained to the one before it. Names the first that is not. Who
+   * may write all tables can write a whole new chain, or cut off its end: the anchor, kept elsewhere, shows that. Reads all of it.
+   */
+  verifyAudit(anchor?: AuditAnchor): Promise<AuditVerified>;
 }

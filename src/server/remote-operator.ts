@@ -162,11 +162,12 @@ function handlers(
 
 function system(
   call: Calls,
-): Functions<'overview' | 'system' | 'audit' | 'trace' | 'idempotencyRecords' | 'commands' | 'outgoingCalls'> {
+): Functions<'overview' | 'system' | 'audit' | 'verifyAudit' | 'trace' | 'idempotencyRecords' | 'commands' | 'outgoingCalls'> {
   return {
     overview: (options) => call('overview', { query: options }),
     system: () => call('system'),
     audit: (filter) => call('listAudit', { query: filter }),
+    verifyAudit: (anchor) => call('verifyAudit', { query: anchor }),
     trace: (id, options) => call('trace', { query: { ...options, id } }),
     idempotencyRecords: (filter) => call('listIdempotencyRecords', { query: filter }),
     commands: (filter) => call('listCommands', { query: filter }),

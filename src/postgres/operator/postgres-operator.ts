@@ -7,6 +7,7 @@ import { quotedSchema } from '../schema-name.ts';
 import { boundedRunner } from '../bounded-runner.ts';
 import { ANSWER_TIMEOUT_RULE } from '../driver/time-limit.ts';
 import { type SqlConnection, sqlRunner, type SqlRunner } from '../sql-runner.ts';
+import { verifyAudit } from './audit-chain.ts';
 import { breakerVerbs } from './breaker-verbs.ts';
 import { bulkVerbs } from './bulk-verbs.ts';
 import { listAudit } from './audit-list.ts';
@@ -78,6 +79,7 @@ export function postgresOperator(options: PostgresOperatorOptions): Operator {
     stats: ({ countDelivered = false } = {}) => readStats(sql, schema, countDelivered),
     heldKeys: (filter = {}) => listHeldKeys(sql, schema, filter),
     audit: (filter = {}) => listAudit(sql, schema, filter),
+    verifyAudit: (anchor) => verifyAudit(sql, schema, anchor),
   };
 }
 
