@@ -8,6 +8,7 @@ import type { Invocation } from './command.ts';
 import type { Database } from './database.ts';
 import type { Io } from './io.ts';
 import type { OptionValues } from './option-values.ts';
+import { sealingOf } from './sealing-keys.ts';
 
 /** The operator functions on the server or the database that was named. */
 export async function openOperator({
@@ -17,7 +18,7 @@ export async function openOperator({
   version,
 }: Pick<Invocation, 'database' | 'io' | 'options' | 'version'>): Promise<Operator> {
   const url = serverUrl(options, io);
-  if (url === undefined) return databaseOperator(await database(), version);
+  if (url === undefined) return databaseOperator(await database(), io, version);
   if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')) {
     throw usageError(
       'the server is named by an address such as http://localhost:4747/; see --server and HOLDFAST_SERVER',
@@ -27,8 +28,13 @@ export async function openOperator({
 }
 
 /** The same on a database that is open. */
-export function databaseOperator({ driver, schema, target }: Database, version?: string): Operator {
-  return postgresOperator({ pool: driver.pool, schema, answerTimeoutMs: target.statementMs, version });
+export function databaseOperator(
+  { driver, schema, target }: Database,
+  io: Pick<Io, 'env'>,
+  version?: string,
+): Operator {
+  const sealing = sealingOf(io);
+  return postgresOperator({ pool: driver.pool, schema, answerTimeoutMs: target.statementMs, version, sealing });
 }
 
 /** Where a database notes the logouts of people. */

@@ -49,6 +49,8 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** Where the next part begins; absent at the end. Pass it as `cursor`, with the same filter. */
   readonly next: string | undefined;
+  /** What could not be looked into, in words: payloads that are sealed, where they were searched. Absent as a rule. */
+  readonly note?: string | undefined;
 }
 
 /** How much of a list, and from where. */
