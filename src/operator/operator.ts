@@ -1,6 +1,7 @@
 import type { AuditAnchor, AuditVerified } from './audit-verify.ts';
 import type { Breakers } from './breaker-record.ts';
 import type { BulkOperations } from './bulk.ts';
+import type { Erasures } from './erasure.ts';
 import type { ErrorGroups } from './error-group.ts';
 import type { Forecast, PolicyLookup } from './forecast.ts';
 import type { KeptLists } from './kept-lists.ts';
@@ -126,7 +127,7 @@ export interface MessageReplayOptions extends ReplayOptions {
  *
  * Where a handler is named, its name is enough unless two services have one of that name; then write `service/name`.
  */
-export interface Operator extends BulkOperations, Breakers, ErrorGroups, KeptLists, Messages {
+export interface Operator extends BulkOperations, Breakers, Erasures, ErrorGroups, KeptLists, Messages {
   /** Dead letters, the newest first. Default status: `pending`, those that nobody has dealt with. */
   deadLetters(
     filter?: DeadLetterFilter & Paging & { readonly status?: DeadLetterStatus | undefined },

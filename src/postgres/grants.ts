@@ -80,7 +80,9 @@ const WORKER: Privileges = {
   bulk: ['select', 'update', 'delete'],
   bulk_item: WRITE,
   bulk_parcel: ['select', 'delete'],
-  audit: ['insert'],
+  edit: ['select', 'delete'],
+  audit: ['select', 'insert'],
+  audit_chain: ['select', 'insert'],
 };
 
 /** What an observer does not see: keys that are sealed, hashes of tokens, replies that were given. */
@@ -92,7 +94,7 @@ const OBSERVER: Privileges = {
     [
       ...Object.keys(WORKER).filter((name) => name !== 'delivery_seq'),
       ...VIEWS,
-      'edit',
+      'erasure',
       'idempotency',
       'ended_session',
       'http_event',
@@ -118,8 +120,8 @@ const OPERATOR: Privileges = {
   poke: ['select', 'insert', 'update'],
   delivery: WRITE,
   delivery_seq: ['select', 'usage'],
-  delivered: ['select', 'insert', 'delete'],
-  edit: ['select', 'insert'],
+  delivered: ['select', 'insert', 'update', 'delete'],
+  edit: ['select', 'insert', 'update'],
   command: ['select', 'update'],
   command_event: ['select', 'insert'],
   breaker: ['select', 'update'],
@@ -129,6 +131,14 @@ const OPERATOR: Privileges = {
   bulk_parcel: ['select', 'insert', 'delete'],
   ended_session: WRITE,
   audit: ['select', 'insert'],
+  audit_chain: ['select', 'insert'],
+  // Erasing what is known of somebody.
+  erasure: ['select', 'insert', 'update'],
+  inbox: ['select', 'update'],
+  http_event: ['select', 'update'],
+  fact: ['select', 'delete'],
+  trace_link: ['select', 'delete'],
+  idempotency: ['select', 'update'],
 };
 
 /** `holdfast serve --deliver`: all of the above, and what deliveries keep. */

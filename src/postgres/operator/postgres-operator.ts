@@ -13,6 +13,7 @@ import { breakerVerbs } from './breaker-verbs.ts';
 import { bulkVerbs } from './bulk-verbs.ts';
 import { listAudit } from './audit-list.ts';
 import { listDeadLetters } from './dead-letter-list.ts';
+import { eraseVerbs } from './erase-verbs.ts';
 import { groupVerbs } from './group-verbs.ts';
 import { readStats } from './handler-stats.ts';
 import { handlerVerbs } from './handler-verbs.ts';
@@ -72,6 +73,7 @@ export function postgresOperator(options: PostgresOperatorOptions): Operator {
     ...limitVerb(sql, schema),
     ...bulkVerbs(sql, schema),
     ...breakerVerbs(sql, schema),
+    ...eraseVerbs(sql, schema),
     ...groupVerbs(sql, schema),
     ...keptLists(sql, schema),
     ...messageList(sql, schema),

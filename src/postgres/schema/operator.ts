@@ -23,6 +23,7 @@ export function operatorSurface(schema: string): readonly string[] {
     `create table ${schema}.edit (
       id uuid not null, version int not null, payload jsonb not null, edited_at timestamptz not null default clock_timestamp(),
       actor text not null, reason text, primary key (id, version))`,
+    `create index edit_at on ${schema}.edit (edited_at)`,
     ...operatorViews(schema),
     ...operatorFunctions(schema),
     ...messageFunctions(schema),
