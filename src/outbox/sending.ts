@@ -220,7 +220,8 @@ function checkSend(
   }
   for (const [name, value] of Object.entries(headers ?? {})) {
     if (!isStorable(name) || !isStorable(value)) check.refuse(`headers.${name}`, value, 'write text without NUL');
-    else if (name.startsWith(OWN_HEADERS)) check.refuseName('headers', name, `names that begin with ${OWN_HEADERS} are ours`);
+    else if (name.startsWith(OWN_HEADERS))
+      check.refuseName('headers', name, `names that begin with ${OWN_HEADERS} are ours`);
   }
   check.done();
 }

@@ -47,7 +47,11 @@ async function upcastAndValidated(event: HandledEvent<unknown>, version: number,
     try {
       payload = await step(payload);
     } catch (error) {
-      throw new HoldfastError('PAYLOAD_UNREADABLE', { type, problem: `upcast from version ${from} failed` }, { cause: error });
+      throw new HoldfastError(
+        'PAYLOAD_UNREADABLE',
+        { type, problem: `upcast from version ${from} failed` },
+        { cause: error },
+      );
     }
   }
   return validated(event, payload);

@@ -48,7 +48,8 @@ const TAMPERINGS: readonly {
   },
   {
     name: 'two in each other’s place',
-    statement: 'update audit_chain set audit = -n where n in (2, 3); update audit_chain set audit = 5 - n where n in (2, 3)',
+    statement:
+      'update audit_chain set audit = -n where n in (2, 3); update audit_chain set audit = 5 - n where n in (2, 3)',
     found: { problem: 'changed', place: 2 },
   },
 ];
@@ -97,7 +98,9 @@ describe('the audit', () => {
     postgres,
   }) => {
     const database = await audited(postgres, 0);
-    const dead = await Promise.all(Array.from({ length: 40 }, (_, n) => database.delivery({ state: 'failed', key: `k${n}` })));
+    const dead = await Promise.all(
+      Array.from({ length: 40 }, (_, n) => database.delivery({ state: 'failed', key: `k${n}` })),
+    );
     const rolledBack = await database.connect();
     await rolledBack.query('begin');
     await postgresOperator({ pool: rolledBack, schema: database.schema }).pause('welcome', ANN);

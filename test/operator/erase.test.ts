@@ -122,7 +122,9 @@ describe('what is known of a person', () => {
     expect(await operator.show(here.ids['done'] ?? '')).toMatchObject({
       message: { payload: { $erased: true }, key: undefined, deliveries: [{ status: 'delivered' }] },
     });
-    expect(await operator.show(here.ids['other'] ?? '')).toMatchObject({ message: { payload: { name: 'Ada Lovelace' } } });
+    expect(await operator.show(here.ids['other'] ?? '')).toMatchObject({
+      message: { payload: { name: 'Ada Lovelace' } },
+    });
   });
 
   test('is erased to the end after an interruption, by whoever asks again, on the command line too [X.17]', async ({
@@ -141,11 +143,18 @@ describe('what is known of a person', () => {
     expect((await run()).out).toMatch(/running +person +abcd +3/);
     expect(await run('--person', PERSON, '--dry-run')).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^Would erase 0 messages, 1 command, 1 fact, 1 idempotency record\.\nNot reached: copies at brokers/),
+      out: expect.stringMatching(
+        /^Would erase 0 messages, 1 command, 1 fact, 1 idempotency record\.\nNot reached: copies at brokers/,
+      ),
     });
-    expect(await run('--person', PERSON, '--open', '--reason', 'x')).toMatchObject({ code: 1, err: expect.stringContaining('--yes') });
+    expect(await run('--person', PERSON, '--open', '--reason', 'x')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('--yes'),
+    });
     const done = await run('--person', PERSON, '--open', '--reason', 'x', '--yes', '--json');
-    expect(JSON.parse(done.out)).toMatchObject({ erasure: { id, state: 'done', actor: 'bob', counts: { messages: 3, commands: 1 } } });
+    expect(JSON.parse(done.out)).toMatchObject({
+      erasure: { id, state: 'done', actor: 'bob', counts: { messages: 3, commands: 1 } },
+    });
     expect(await tablesWith(here, NAME)).toEqual([]);
     expect(await run('--payload', 'name=Ada Lovelace', '--reason', 'x', '--yes')).toMatchObject({
       code: 0,
@@ -155,7 +164,9 @@ describe('what is known of a person', () => {
     expect(await run('--payload', 'name', '--dry-run')).toMatchObject({ code: 2 });
   });
 
-  test('that was erased is not handled again: a rerun of it is a dead letter that says so [X.17]', async ({ postgres }) => {
+  test('that was erased is not handled again: a rerun of it is a dead letter that says so [X.17]', async ({
+    postgres,
+  }) => {
     const here = await testService(postgres);
     const seen: unknown[] = [];
     here.hf.on(signedUp, 'mail', (user) => void seen.push(user), { repeatable: true });
@@ -165,7 +176,9 @@ describe('what is known of a person', () => {
     const operator = postgresOperator({ pool: here.pool, schema: here.schema });
     await operator.erase({ person: PERSON }, ANN);
     expect(await operator.replay(id, ANN, { handlers: ['mail'], rerun: true })).toMatchObject({ kind: 'replayed' });
-    await expect.poll(() => here.column(`select error ->> 'code' from $.delivery where state = 2`)).toEqual(['PAYLOAD_ERASED']);
+    await expect
+      .poll(() => here.column(`select error ->> 'code' from $.delivery where state = 2`))
+      .toEqual(['PAYLOAD_ERASED']);
     expect(seen).toHaveLength(1);
   });
 });

@@ -34,9 +34,14 @@ describe('the version of a payload', () => {
     const sealing = aesSealing({ current: 'k', keys: { k: 'a secret of more than 32 characters' } });
     const options = { transport: transportOf(broker), sealing };
     const before = here.another(options);
-    before.on(V1, 'book', () => {
-      throw new TypeError('not yet');
-    }, { policy: { maxAttempts: 1 } });
+    before.on(
+      V1,
+      'book',
+      () => {
+        throw new TypeError('not yet');
+      },
+      { policy: { maxAttempts: 1 } },
+    );
     const relay = await here.start({ of: before });
     const { id } = await here.inTransaction((tx) => before.send(tx, V1, { total: 5 }));
     await expect.poll(() => here.column('select state from $.delivery')).toEqual([2]);
@@ -102,13 +107,17 @@ describe('the version of a payload', () => {
     });
     const errors = (): Promise<unknown[]> =>
       here.column(`select error ->> 'message' from $.delivery where state = 2 and attempts = 1 order by type`);
-    await expect.poll(errors).toEqual([
-      expect.stringContaining('there is no upcast from version 1'),
-      expect.stringMatching(/upcast from version 1 failed.*\[hidden\]/s),
-    ]);
+    await expect
+      .poll(errors)
+      .toEqual([
+        expect.stringContaining('there is no upcast from version 1'),
+        expect.stringMatching(/upcast from version 1 failed.*\[hidden\]/s),
+      ]);
     const step = (): object => ({});
     expect(() => event('x', { version: 0 })).toThrow('version is 0');
     expect(() => event('x', { version: 2, upcast: { 2: step } })).toThrow('write versions before 2');
-    expect(() => event('x', { version: 4, upcast: { 1: step, 3: step } })).toThrow('upcast.2 is undefined; add the step');
+    expect(() => event('x', { version: 4, upcast: { 1: step, 3: step } })).toThrow(
+      'upcast.2 is undefined; add the step',
+    );
   });
 });

@@ -22,7 +22,10 @@ describe('a sealed payload', () => {
   }) => {
     const here = await testService(postgres);
     const broker = localBroker();
-    const orders = here.another({ sealing: oldSealing, transport: [{ events: ['order.shipped'], transport: transportOf(broker) }] });
+    const orders = here.another({
+      sealing: oldSealing,
+      transport: [{ events: ['order.shipped'], transport: transportOf(broker) }],
+    });
     const seen: unknown[] = [];
     let isMended = false;
     orders.on(
@@ -60,16 +63,21 @@ describe('a sealed payload', () => {
     isMended = true;
     await operator.edit(id, { iban: 'DE99' }, ANN);
     // The edit is sealed under the new key, which this process does not have: a dead letter that says so, tried once.
-    await expect.poll(() => here.column(`select error ->> 'code' from $.delivery where state = 2`)).toEqual(['PAYLOAD_NOT_OPENED']);
+    await expect
+      .poll(() => here.column(`select error ->> 'code' from $.delivery where state = 2`))
+      .toEqual(['PAYLOAD_NOT_OPENED']);
     expect(await here.column(`select error ->> 'message' from $.delivery where state = 2`)).toEqual([
       expect.stringContaining('under the key "2026" and cannot be opened: there is no key of that name here'),
     ]);
     expect(await here.column('select attempts from $.delivery where state = 2')).toEqual([1]);
-    const everything = await here.column(`select row_to_json(d)::text from $.delivery d union all select row_to_json(d)::text from $.delivered d
+    const everything =
+      await here.column(`select row_to_json(d)::text from $.delivery d union all select row_to_json(d)::text from $.delivered d
       union all select row_to_json(e)::text from $.edit e union all select row_to_json(a)::text from $.audit a`);
     expect(everything.length).toBeGreaterThan(3);
     for (const row of everything) expect(row).not.toMatch(/DE02|DE99/);
-    expect(await operator.show(id)).toMatchObject({ message: { payload: { iban: 'DE99' }, edits: [{ payload: ORDER }] } });
+    expect(await operator.show(id)).toMatchObject({
+      message: { payload: { iban: 'DE99' }, edits: [{ payload: ORDER }] },
+    });
     await relay.stop();
     // A process with both keys handles what was sealed under either.
     const next = here.another({ sealing: turned });
@@ -88,9 +96,18 @@ describe('a sealed payload', () => {
     const fails = async (sealing: Sealing, change: Partial<typeof sealed>, to = about): Promise<unknown> =>
       Promise.resolve(sealing.open({ ...sealed, ...change }, to)).catch((error: unknown) => error);
     const code = 'PAYLOAD_NOT_OPENED';
-    expect(await fails(turned, {}, { ...about, id: 'm2' })).toMatchObject({ code, message: expect.stringContaining('another message') });
+    expect(await fails(turned, {}, { ...about, id: 'm2' })).toMatchObject({
+      code,
+      message: expect.stringContaining('another message'),
+    });
     expect(await fails(turned, { text: `${sealed.text.slice(0, -2)}AA` })).toMatchObject({ code });
-    expect(await fails(turned, { keyId: '2026' })).toMatchObject({ code, message: expect.stringContaining('is another one') });
-    expect(await fails(turned, { keyId: 'constructor' })).toMatchObject({ code, message: expect.stringContaining('no key of that name') });
+    expect(await fails(turned, { keyId: '2026' })).toMatchObject({
+      code,
+      message: expect.stringContaining('is another one'),
+    });
+    expect(await fails(turned, { keyId: 'constructor' })).toMatchObject({
+      code,
+      message: expect.stringContaining('no key of that name'),
+    });
   });
 });

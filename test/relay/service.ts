@@ -1,6 +1,13 @@
 import { Pool, type PoolClient } from 'pg';
 import { onTestFinished } from 'vitest';
-import { type Holdfast, holdfast, type RelayEvent, type RunningRelay, type Sealing, type StartOptions } from '../../src/index.ts';
+import {
+  type Holdfast,
+  holdfast,
+  type RelayEvent,
+  type RunningRelay,
+  type Sealing,
+  type StartOptions,
+} from '../../src/index.ts';
 import { postgres } from '../../src/postgres/index.ts';
 import type { TransportOption } from '../../src/service/transport-routes.ts';
 import { freshSchema } from '../support/fresh-schema.ts';

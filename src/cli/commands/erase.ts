@@ -50,7 +50,8 @@ export const erase: Command = {
       output.answer({ dryRun: true, found }, () => output.line(`Would erase ${counts(found)}.\n${CANNOT}`));
       return EXIT.ok;
     }
-    if (!(await confirm(invocation, `Erase ${counts(found)}, for ever?`, 'refuse'))) throw new CliError('nothing was changed');
+    if (!(await confirm(invocation, `Erase ${counts(found)}, for ever?`, 'refuse')))
+      throw new CliError('nothing was changed');
     const progress = progressOn(invocation.io, output);
     let erasure: Erasure;
     do {
@@ -75,7 +76,8 @@ function subjectOf({ options }: Invocation): ErasureSubject | undefined {
 function matchOf(text: string): PayloadMatch {
   const at = text.indexOf('=');
   const path = at < 0 ? undefined : payloadPath(text.slice(0, at));
-  if (path === undefined) throw usageError(`--payload is ${JSON.stringify(text)}; write path=value, e.g. customer.id=42`);
+  if (path === undefined)
+    throw usageError(`--payload is ${JSON.stringify(text)}; write path=value, e.g. customer.id=42`);
   const value = text.slice(at + 1);
   return { path, value: /^".*"$/.test(value) ? value.slice(1, -1) : payloadValue(value) };
 }
@@ -91,7 +93,10 @@ function counts({ messages, open, commands, facts, idempotencyRecords }: Erasure
 }
 
 function doneText({ counts: done, mark }: Erasure): string {
-  const left = done.open === 0 ? '' : `\n${counted(done.open, 'message')} not done yet: left. Call it again later, or with --open.`;
+  const left =
+    done.open === 0
+      ? ''
+      : `\n${counted(done.open, 'message')} not done yet: left. Call it again later, or with --open.`;
   return `Erased ${counts({ ...done, open: 0 })}. It stands in the audit under the mark ${mark}.${left}\n${CANNOT}`;
 }
 

@@ -67,7 +67,9 @@ function rolesOf(text: string): Partial<Record<DatabaseRole, string>> {
     const [name = '', role = ''] = part.split('=', 2).map((word) => word.trim());
     const known = DATABASE_ROLES.find((one) => one === name);
     if (known === undefined || role === '')
-      throw usageError(`--grants takes role=name; the roles are ${DATABASE_ROLES.join(', ')}, for example worker=app_worker`);
+      throw usageError(
+        `--grants takes role=name; the roles are ${DATABASE_ROLES.join(', ')}, for example worker=app_worker`,
+      );
     to[known] = role;
   }
   return to;

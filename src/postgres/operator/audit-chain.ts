@@ -118,7 +118,8 @@ export async function verifyAudit(
     ({ place } = step);
     hash = step.hash ?? null;
     if (anchor && !isAnchored && (place === anchor.place || step.count < limit)) {
-      if (place !== anchor.place) return { kind: 'broken', problem: 'cut-off', place: place + 1, id: undefined, checked };
+      if (place !== anchor.place)
+        return { kind: 'broken', problem: 'cut-off', place: place + 1, id: undefined, checked };
       if (hash !== anchor.hash) return { kind: 'broken', problem: 'rewritten', place, id: undefined, checked };
       isAnchored = true;
       continue;

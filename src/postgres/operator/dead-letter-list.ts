@@ -46,7 +46,11 @@ export async function listDeadLetters(
   const rows = await sql.query(statement, [...condition.params, time, id, limit + 1]);
   const items = rows.slice(0, limit).map((row) => toDeadLetter(readJson(row, 'row') as Fields));
   const note = await sealedNote(sql, schema, filter.payload !== undefined || filter.search !== undefined);
-  return { items, ...(note !== undefined && { note }), next: rows.length > limit ? String(rows[limit - 1]?.['place']) : undefined };
+  return {
+    items,
+    ...(note !== undefined && { note }),
+    next: rows.length > limit ? String(rows[limit - 1]?.['place']) : undefined,
+  };
 }
 
 /** Reads `DEAD_LETTER_JSON`. */

@@ -45,7 +45,10 @@ export function eraseVerbs(sql: SqlRunner, schema: string): Erasures {
       const id = String(begun?.['id']);
       const persons = await personsOf(sql, schema, subject, options);
       for (let step = 0; step < MOST_STEPS; step += 1) {
-        const [row] = await sql.query(`select ${schema}.erase_step($1::text::uuid, $2::text[])::text as done`, [id, persons]);
+        const [row] = await sql.query(`select ${schema}.erase_step($1::text::uuid, $2::text[])::text as done`, [
+          id,
+          persons,
+        ]);
         if (row?.['done'] === 'true') break;
       }
       const [erasure] = await read('e.id = $1::text::uuid', [id]);
@@ -70,7 +73,10 @@ function beginStatement(schema: string): string {
     select id::text as id from known union all select id::text from begun`;
 }
 
-function seekOf({ person, payload }: ErasureSubject): { readonly person: string | undefined; readonly document: string | null } {
+function seekOf({ person, payload }: ErasureSubject): {
+  readonly person: string | undefined;
+  readonly document: string | null;
+} {
   return { person, document: payload ? JSON.stringify(payloadDocument(payload)) : null };
 }
 

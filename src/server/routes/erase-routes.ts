@@ -20,7 +20,10 @@ export const ERASE_ROUTES: readonly Route[] = [
     body: SUBJECT,
     answer: ERASURE_COUNTS,
     run: ({ operator, body }) =>
-      operator.previewErase({ person: body.person, payload: body.payload }, { open: body.open, services: body.services }),
+      operator.previewErase(
+        { person: body.person, payload: body.payload },
+        { open: body.open, services: body.services },
+      ),
   }),
   post({
     id: 'erase',
@@ -30,7 +33,11 @@ export const ERASE_ROUTES: readonly Route[] = [
     body: { ...SUBJECT, ...NEEDED_REASON },
     answer: ERASING,
     run: ({ operator, body, by }) =>
-      operator.erase({ person: body.person, payload: body.payload }, { ...by, reason: body.reason }, { open: body.open, services: body.services }),
+      operator.erase(
+        { person: body.person, payload: body.payload },
+        { ...by, reason: body.reason },
+        { open: body.open, services: body.services },
+      ),
   }),
   get({
     id: 'listErasures',
