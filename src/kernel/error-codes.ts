@@ -305,7 +305,7 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
   POSTPONED: (d) =>
     `message ${d.id} is looked at again after ${d.delayMs} ms: ${d.reason}; no attempt is counted, let this error through to the relay`,
   PRIVILEGE_MISSING: (d) =>
-    `the database user may not ${d.privilege} ${d.relation}, and a relay must; grant it, npx holdfast doctor prints all grants that are missing`,
+    `the database user may not ${d.privilege} ${d.relation}, and a relay must; grant it, npx holdfast migrate --grants worker=<role> prints all it needs`,
   PROCESS_KILLED: (d) =>
     `message ${d.id} was running in "${d.handler}" each of the last ${d.starts} times a process died, at last alone; look for what it does to memory or native code, then replay it`,
   REDIS_NOT_CONNECTED: () =>

@@ -7,7 +7,11 @@ const FAILURE = { verdict: 'retry', kind: 'network' } as Failure;
 
 /** What nobody may read afterwards: letters and digits as tokens have them, with both. */
 const secret = fc
-  .tuple(fc.stringMatching(/^[A-Za-z]{6,20}$/), fc.stringMatching(/^[0-9]{2,6}$/), fc.stringMatching(/^[A-Za-z0-9]{4,20}$/))
+  .tuple(
+    fc.stringMatching(/^[A-Za-z]{6,20}$/),
+    fc.stringMatching(/^[0-9]{2,6}$/),
+    fc.stringMatching(/^[A-Za-z0-9]{4,20}$/),
+  )
   .map((parts) => parts.join(''));
 const word = fc.stringMatching(/^[a-z]{2,8}$/);
 const quote = fc.constantFrom('', '"', "'");

@@ -83,7 +83,9 @@ async function deadLetters(on: Stage, server: TestServer, count: number): Promis
   const { ready } = await worker.read();
   await worker.session.settle(
     worker.id,
-    ready.map((one) => ({ ...worker.target(one), kind: 'dead' as const, attempts: 5, holds: true, error: ERROR })),
+    ready.map((one) =>
+      Object.assign(worker.target(one), { kind: 'dead' as const, attempts: 5, holds: true, error: ERROR }),
+    ),
   );
   await worker.session.leave(worker.id);
   return sent.map(({ id }) => id);

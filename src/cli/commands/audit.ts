@@ -42,7 +42,11 @@ export const audit: Command = {
   ],
   run: async (invocation) => {
     const { io, args, options, output } = invocation;
-    if (args[0] !== undefined) return verify(invocation, subVerb('audit', VERBS, args[0]));
+    // There is one verb: any other word is refused.
+    if (args[0] !== undefined) {
+      subVerb('audit', VERBS, args[0]);
+      return verify(invocation);
+    }
     // It says who does something, and here nothing is done: passed over in silence, the list would look like the answer.
     if (options.has('actor'))
       throw usageError(`--actor says who does something; write --by ${options.text('actor')} to see what was done`);
@@ -75,7 +79,7 @@ const BROKEN: Readonly<Record<AuditProblem, (place: number, id: number | undefin
 };
 
 /** Exit code 1 where it is broken. */
-async function verify(invocation: Invocation, _: 'verify'): Promise<number> {
+async function verify(invocation: Invocation): Promise<number> {
   const { options, output } = invocation;
   const verified = await (await openOperator(invocation)).verifyAudit(anchorOf(options.text('anchor')));
   output.answer(verified, () => output.line(verifiedText(verified)));
