@@ -33,7 +33,7 @@ function storedText({ keyId, text }: SealedPayload): string {
 }
 
 /** What is sealed in a payload as it is stored; nothing: it is not sealed. */
-export function sealedIn(text: string): SealedPayload | undefined {
+function sealedIn(text: string): SealedPayload | undefined {
   return text.startsWith(SEALED) ? sealedOf(JSON.parse(text)) : undefined;
 }
 

@@ -42,7 +42,7 @@ export function useListed<List extends keyof Lists>(
     items: pages.flatMap((page) => page.items as readonly ItemOf<List>[]),
     query,
     searchedBackTo: last !== undefined && 'searchedBackTo' in last ? last.searchedBackTo : undefined,
-    note: last?.note,
+    note: last !== undefined && 'note' in last ? last.note : undefined,
   };
 }
 
