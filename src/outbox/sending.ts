@@ -130,7 +130,8 @@ async function toMessage<Input, Output>(
   const key = event.key?.(payload);
   const aggregate = event.aggregate?.(payload);
   const person = options.person ?? event.person?.(payload);
-  checkSend(event.type, event.key ? { key } : {}, aggregate, { ...options, person });
+  checkSend(event.type, event.key ? { key } : {}, aggregate, options);
+  if (person !== undefined) checkPerson(event.type, person);
   const id = newId();
   const seals = event.sealing ?? sealing;
   const span = activeSpan();
@@ -185,7 +186,7 @@ function checkSend(
   aggregate: Record<string, unknown> | undefined,
   options: SendOptions,
 ): void {
-  const { idempotencyKey, deliverAt, headers, target, correlationId, causationId, tracestate, person } = options;
+  const { idempotencyKey, deliverAt, headers, target, correlationId, causationId, tracestate } = options;
   const check = new OptionCheck(`send() of "${type}"`);
   check.known(options, [
     'idempotencyKey',
@@ -197,8 +198,6 @@ function checkSend(
     'tracestate',
     'person',
   ]);
-  if (person !== undefined && !(isText(person) && person.length <= MAX_PERSON_LENGTH))
-    check.refuse('person', person, `write 1 to ${MAX_PERSON_LENGTH} characters, or leave it out`);
   if ('key' in keyed && !isText(keyed.key))
     check.refuse('key', keyed.key, `give a string of 1 to ${MAX_KEY_LENGTH} characters`);
   if (idempotencyKey !== undefined && !isText(idempotencyKey)) {
@@ -223,6 +222,13 @@ function checkSend(
     else if (name.startsWith(OWN_HEADERS))
       check.refuseName('headers', name, `names that begin with ${OWN_HEADERS} are ours`);
   }
+  check.done();
+}
+
+function checkPerson(type: string, person: unknown): void {
+  if (isText(person) && (person as string).length <= MAX_PERSON_LENGTH) return;
+  const check = new OptionCheck(`send() of "${type}"`);
+  check.refuse('person', person, `write 1 to ${MAX_PERSON_LENGTH} characters, or leave it out`);
   check.done();
 }
 

@@ -30,6 +30,7 @@ export function readPayload(event: HandledEvent<unknown>, delivery: PayloadOf, t
 }
 
 function versionOf({ headers }: PayloadOf): number {
+  if (headers === undefined) return 1;
   const version = Number(headers?.[VERSION_HEADER] ?? 1);
   return Number.isSafeInteger(version) && version > 0 ? version : 1;
 }
