@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ROOT } from '../../scripts/run-tool.ts';
-import { boundsInCode, numberIn } from './bounds-in-code.ts';
+import { boundsInCode, numberIn } from '../../scripts/bounds-in-code.ts';
 
 const PAGE = readFileSync(join(ROOT, 'docs/limits.md'), 'utf8');
 const [EXPLAINED = '', ALL = ''] = PAGE.split('## Every bound in the code');
