@@ -46,7 +46,7 @@ export interface DeliveryFacts {
 }
 
 /** A line of HTTP deliveries that stands still. */
-export type HeldLine = {
+type HeldLine = {
   /** `to:https://shop.example`, `queue:mails`, `flow:tenant-7`. */
   readonly line: string;
   readonly because: 'breaker' | 'paused';

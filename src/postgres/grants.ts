@@ -77,6 +77,10 @@ const WORKER: Privileges = {
   error_tally: WRITE,
   tally: ['select', 'insert', 'delete'],
   sample: WRITE,
+  // Whether what waits is held up by its line, or late.
+  http_destination: READ,
+  http_queue: READ,
+  http_flow: READ,
   bulk: ['select', 'update', 'delete'],
   bulk_item: WRITE,
   bulk_parcel: ['select', 'delete'],
@@ -98,10 +102,7 @@ const OBSERVER: Privileges = {
       'idempotency',
       'ended_session',
       'http_event',
-      'http_queue',
-      'http_flow',
       'http_group',
-      'http_destination',
       'http_schedule',
       'http_endpoint',
     ]
