@@ -89,9 +89,13 @@ export interface ErrorDetails {
   MONGODB_SESSION_IDLE: Record<string, never>;
   MONGODB_TRANSACTIONS_MISSING: { of: string };
   OUTBOX_FULL: Record<string, never>;
+  PAYLOAD_ERASED: { type: string };
   PAYLOAD_INVALID: { type: string; problem: string };
+  PAYLOAD_NOT_OPENED: { type: string; keyId: string; problem: string };
+  PAYLOAD_SEALED: { type: string; keyId: string };
   PAYLOAD_TOO_LARGE: { type: string; bytes: number; limitBytes: number };
   PAYLOAD_UNREADABLE: { type: string; problem: string };
+  PAYLOAD_VERSION_UNKNOWN: { type: string; found: number; known: number };
   POOL_MISSING: Record<string, never>;
   POSTPONED: { id: string; delayMs: number; reason: string };
   PRIVILEGE_MISSING: { relation: string; privilege: string };
@@ -290,18 +294,26 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `${d.of} needs transactions, and this MongoDB is a single server that has none; make it a replica set (one member will do: start mongod with --replSet, then rs.initiate())`,
   OUTBOX_FULL: () =>
     'the outbox holds as many open messages as it may (maxPending), nothing was stored; see that workers run and keep up, or send again later',
+  PAYLOAD_ERASED: (d) =>
+    `the payload of this "${d.type}" was erased, and nothing is left to handle; discard the message`,
   PAYLOAD_INVALID: (d) =>
     `a payload of "${d.type}" was refused, nothing was stored: ${d.problem}; send what the event's schema and JSON can hold`,
+  PAYLOAD_NOT_OPENED: (d) =>
+    `the payload of this "${d.type}" is sealed under the key "${d.keyId}" and cannot be opened: ${d.problem}; put the keys right in all processes, then replay the message`,
+  PAYLOAD_SEALED: (d) =>
+    `the payload of this "${d.type}" is sealed under the key "${d.keyId}", and nothing here opens it; pass sealing, for example aesSealing({ current, keys })`,
   PAYLOAD_TOO_LARGE: (d) =>
     `a payload of "${d.type}" has ${d.bytes} bytes and the limit is ${d.limitBytes}; keep the data elsewhere and send its address`,
   PAYLOAD_UNREADABLE: (d) =>
     `a stored payload of "${d.type}" does not fit the handler's schema: ${d.problem}; edit and replay it, or let the schema take what older versions sent`,
+  PAYLOAD_VERSION_UNKNOWN: (d) =>
+    `the payload of this "${d.type}" is of version ${d.found}, and this code knows versions up to ${d.known}; it waits, deploy code that knows it`,
   POOL_MISSING: () =>
     'this store was made without a pool, so it can send but not run handlers; write postgres({ pool }) with a pg Pool, the sql of postgres.js or a PGlite database',
   POSTPONED: (d) =>
     `message ${d.id} is looked at again after ${d.delayMs} ms: ${d.reason}; no attempt is counted, let this error through to the relay`,
   PRIVILEGE_MISSING: (d) =>
-    `the database user may not ${d.privilege} ${d.relation}, and a relay must; grant it, npx holdfast doctor prints all grants that are missing`,
+    `the database user may not ${d.privilege} ${d.relation}, and a relay must; grant it, npx holdfast migrate --grants worker=<role> prints all it needs`,
   PROCESS_KILLED: (d) =>
     `message ${d.id} was running in "${d.handler}" each of the last ${d.starts} times a process died, at last alone; look for what it does to memory or native code, then replay it`,
   REDIS_NOT_CONNECTED: () =>

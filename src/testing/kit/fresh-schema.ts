@@ -68,7 +68,7 @@ async function onOwnConnection<T>(pool: SqlConnection, work: (own: SqlConnection
   try {
     return await work(own);
   } finally {
-    own.release();
+    await own.release();
   }
 }
 

@@ -3,10 +3,11 @@ import { HoldfastError, isHoldfastError } from '../../kernel/error.ts';
 import { bareEnvelope } from '../../outbox/envelope.ts';
 import type { EventDefinition } from '../../outbox/event.ts';
 import { serializePayload } from '../../outbox/payload.ts';
+import { VERSION_HEADER } from '../../outbox/stored-payload.ts';
 import { type HandlerContext, type HandlerDefinition, rulesOf } from '../../relay/handler.ts';
 import type { Delivery, DeliveryError } from '../../relay/relay-store.ts';
 import { planFailure } from '../../relay/run-failure.ts';
-import { validated } from '../../relay/run-handler.ts';
+import { readPayload } from '../../relay/read-payload.ts';
 import { initialState } from '../../retry/state.ts';
 import type { Holdfast } from '../../service/holdfast.ts';
 import { systemEffects } from '../../system/effects.ts';
@@ -62,7 +63,7 @@ export async function tryHandler<Tx, SendTx, Input, Output>(
   const run = new TriedRun(definition, delivery, options);
   const startedAt = systemEffects.now();
   try {
-    await call(definition, run, await validated(event, JSON.parse(text)));
+    await call(definition, run, await readPayload(event, delivery, text));
     return { kind: run.hasCommitted || definition.kind === 'project' ? 'committed' : 'done' };
   } catch (error) {
     if (isHoldfastError(error, 'POSTPONED') && error.details.id === delivery.id)
@@ -151,7 +152,7 @@ function checkedHandler<Tx>(
 
 function deliveryOf<Tx>(
   service: string,
-  { type }: { readonly type: string },
+  { type, version = 1 }: Pick<EventDefinition<never>, 'type' | 'version'>,
   key: string | undefined,
   payload: string,
   { attempt = 1, replays = 0, headers }: TryOptions<Tx>,
@@ -161,7 +162,7 @@ function deliveryOf<Tx>(
   const attempts = attempt - 1;
   return {
     ...bareEnvelope(service),
-    headers,
+    headers: version > 1 ? { ...headers, [VERSION_HEADER]: String(version) } : headers,
     correlationId: id,
     id,
     type,

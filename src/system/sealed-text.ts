@@ -14,13 +14,13 @@ interface SealingKey {
 }
 
 /**
- * Encrypts a text by AES-256-GCM under a key that is made of the secret: `s1.<mark of the key>.<iv>.<what is sealed>`. Throws
- * `SECRET_MISSING` without a secret of 32 characters.
+ * Encrypts a text by AES-256-GCM under a key that is made of the secret: `s1.<mark of the key>.<iv>.<what is sealed>`. It opens only
+ * for what it is bound to, so that it cannot be put elsewhere. Throws `SECRET_MISSING` without a secret of 32 characters.
  */
-export async function seal(secret: string | undefined, text: string): Promise<string> {
+export async function seal(secret: string | undefined, text: string, boundTo = ''): Promise<string> {
   const { key, mark } = await keyOf(secret);
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
-  const sealed = await crypto.subtle.encrypt({ name: 'AES-GCM', iv }, key, new TextEncoder().encode(text));
+  const sealed = await crypto.subtle.encrypt(cipher(iv, boundTo), key, new TextEncoder().encode(text));
   return [VERSION, mark, encode(iv), encode(new Uint8Array(sealed))].join('.');
 }
 
@@ -28,22 +28,26 @@ export async function seal(secret: string | undefined, text: string): Promise<st
  * What `seal` was given. Throws `SECRET_MISSING` without a secret, `SECRET_WRONG` where another one sealed it, and
  * `SEALED_TEXT_DAMAGED` where it is not what was sealed.
  */
-export async function open(secret: string | undefined, sealed: string): Promise<string> {
+export async function open(secret: string | undefined, sealed: string, boundTo = ''): Promise<string> {
   const { key, mark } = await keyOf(secret);
   const [version, itsMark, iv, rest, ...more] = sealed.split('.');
   if (version !== VERSION || itsMark === undefined || iv === undefined || rest === undefined || more.length > 0)
     throw new HoldfastError('SEALED_TEXT_DAMAGED', {});
   if (itsMark !== mark) throw new HoldfastError('SECRET_WRONG', {});
   try {
-    const text = await crypto.subtle.decrypt({ name: 'AES-GCM', iv: decode(iv) }, key, decode(rest));
+    const text = await crypto.subtle.decrypt(cipher(decode(iv), boundTo), key, decode(rest));
     return new TextDecoder().decode(text);
   } catch (error) {
     throw new HoldfastError('SEALED_TEXT_DAMAGED', {}, { cause: error });
   }
 }
 
-// A process has one secret, a test a few.
-const MOST_KEYS = 8;
+function cipher(iv: Uint8Array<ArrayBuffer>, boundTo: string): AesGcmParams {
+  return { name: 'AES-GCM', iv, additionalData: new TextEncoder().encode(boundTo) };
+}
+
+// A process has one secret and a few keys for payloads; one for each person is made again.
+const MOST_KEYS = 64;
 const keys = new Map<string, Promise<SealingKey>>();
 
 function keyOf(secret: string | undefined): Promise<SealingKey> {
@@ -76,8 +80,13 @@ function rules(info: string): HkdfParams {
   return { name: 'HKDF', hash: 'SHA-256', salt, info: new TextEncoder().encode(`holdfast ${info}`) };
 }
 
+// So many arguments a call takes in any engine.
+const CHUNK = 8_192;
+
 function encode(bytes: Uint8Array): string {
-  const text = btoa(String.fromCharCode(...bytes));
+  let letters = '';
+  for (let at = 0; at < bytes.length; at += CHUNK) letters += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
+  const text = btoa(letters);
   return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
