@@ -1,0 +1,5 @@
+import type { LedgerReport } from './ledger.ts';
+
+export function ledgerPage(report: LedgerReport): string {
+  return JSON.stringify(report);
+}
