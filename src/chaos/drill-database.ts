@@ -130,14 +130,14 @@ export class DrillDatabase {
     return this.count(text, [worker]);
   }
 
-  /** How many of these runs, `handler key n`, have neither an effect nor ended as a dead letter. */
-  unfinished(runs: readonly string[]): Promise<number> {
-    const text = `select count(*) from unnest($1::text[]) as r (name),
+  /** Those of these runs, `handler key n`, that have neither an effect nor ended as a dead letter. */
+  async unfinishedOf(runs: readonly string[]): Promise<readonly string[]> {
+    const text = `select r.name from unnest($1::text[]) as r (name),
         lateral (select split_part(name, ' ', 1) as handler, split_part(name, ' ', 2) as key, split_part(name, ' ', 3)::int as n) x
       where not exists (select from ${this.quoted}.drill_effect e where e.key = x.key and e.n = x.n and e.handler = x.handler)
         and not exists (select from ${this.quoted}.drill_sent s join ${this.quoted}.delivery d on d.id = s.id
           where s.key = x.key and s.n = x.n and d.state = 2)`;
-    return this.count(text, [runs]);
+    return (await this.rows<{ name: string }>(text, [runs])).map(({ name }) => name);
   }
 
   effectsOf(worker: string): Promise<number> {

@@ -28,6 +28,18 @@ export const FAULT_NAMES: readonly FaultName[] = Object.keys(FAULTS) as FaultNam
 /** Faults that are part of messages, and not of a moment. */
 export const WOVEN: readonly FaultName[] = ['failure', 'poison', 'replay'];
 
+/** After these work has to go on; the others stop nothing. */
+export const STOPS_WORK: readonly FaultName[] = [
+  'kill-worker',
+  'cut',
+  'hang-worker',
+  'slow',
+  'store-outage',
+  'broker-outage',
+  'restart',
+  'silence',
+];
+
 /** What a fault needs that not every drill has. */
 const NEEDS: Partial<Record<FaultName, 'broker' | 'own server'>> = { 'broker-outage': 'broker', restart: 'own server' };
 

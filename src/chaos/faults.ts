@@ -10,8 +10,8 @@ import { until } from './until.ts';
 export interface FaultOutcome {
   /** How often it really hit: connections, messages, workers. */
   readonly hits: number;
-  /** Runs that were under way in what it hit: recovery is when all of them have had their effect. Absent: the next effect of all. */
-  readonly inHand?: readonly string[];
+  /** The runs that were under way in what it hit, and when: recovery is when all of them have had their effect. Absent: the next of all. */
+  readonly inHand?: { readonly runs: readonly string[]; readonly sinceMs: number };
 }
 
 /** Injects a fault, and puts it right. `sendMore` lets more messages come; without them there is nothing to hit. */
@@ -22,6 +22,8 @@ const sleep = createSleep(systemEffects);
 const FIND_MS = 15_000;
 /** A signal takes its time with a process of many threads. */
 const STANDS_MS = 20;
+const BUSY_LOOK_MS = 3;
+const MORE_EVERY_MS = 1_000;
 const SLOW_BY_MS = 40;
 const SLOW_FOR_MS = 1_500;
 const AWAY_FOR_MS = 2_000;
@@ -39,8 +41,8 @@ function during(inject: (site: Site, signal: AbortSignal) => Promise<FaultOutcom
 
 /** How each fault of a moment is injected. */
 export const INJECT: Readonly<Partial<Record<FaultName, InjectFault>>> = {
-  'kill-worker': during(killWorker),
-  'hang-worker': during(hangWorker),
+  'kill-worker': killWorker,
+  'hang-worker': hangWorker,
   cut: during(async (site) => ({ hits: sum(proxiesOf(site), (proxy) => proxy.cut()) })),
   silence: during(async (site) => ({ hits: sum(proxiesOf(site), (proxy) => proxy.fallSilent()) })),
   slow: during(slow),
@@ -55,47 +57,64 @@ export const INJECT: Readonly<Partial<Record<FaultName, InjectFault>>> = {
   'late-commit': lateCommit,
 };
 
-async function killWorker({ crew, database }: Site, signal: AbortSignal): Promise<FaultOutcome> {
-  const victim = await standing({ crew }, signal);
-  if (!victim) return { hits: 0 };
-  const left = inHand(victim);
-  await crew.kill(victim);
+async function killWorker(site: Site, signal: AbortSignal, sendMore: () => void): Promise<FaultOutcome> {
+  const { crew, database } = site;
+  const found = await standing(site, signal, sendMore);
+  if (!found) return { hits: 0 };
+  const { member, runs } = found;
+  await crew.kill(member);
   // Not before what it had in its hand is done: to die with the same message again and again would rightly bring that under suspicion.
   await crew.hire(signal);
-  const isDone = async (): Promise<boolean> => (await database.unfinished(left)) === 0;
+  const isDone = async (): Promise<boolean> => (await database.unfinishedOf(runs)).length === 0;
   await until(isDone, { withinMs: FIND_MS, signal });
-  return { hits: 1, inHand: left };
+  return { hits: 1, inHand: found };
 }
 
 /** Its lease ends, others take over, and then it goes on as if nothing had happened: all it still writes must be refused. */
-async function hangWorker({ crew, database, leaseMs }: Site, signal: AbortSignal): Promise<FaultOutcome> {
-  const sleeper = await standing({ crew }, signal);
-  if (!sleeper) return { hits: 0 };
-  const left = inHand(sleeper);
+async function hangWorker(site: Site, signal: AbortSignal, sendMore: () => void): Promise<FaultOutcome> {
+  const { database, leaseMs } = site;
+  const found = await standing(site, signal, sendMore);
+  if (!found) return { hits: 0 };
+  const { member, runs } = found;
   try {
     const isTakenOver = async (): Promise<boolean> =>
-      (await database.unitsOf(sleeper.name)) === 0 && (await database.unfinished(left)) === 0;
+      (await database.unitsOf(member.name)) === 0 && (await database.unfinishedOf(runs)).length === 0;
     const isHit = await until(isTakenOver, { withinMs: leaseMs * 10, signal });
-    return { hits: isHit ? 1 : 0, inHand: left };
+    return { hits: isHit ? 1 : 0, inHand: found };
   } finally {
-    sleeper.child.process.kill('SIGCONT');
+    member.child.process.kill('SIGCONT');
   }
 }
 
+interface Standing {
+  readonly member: Member;
+  /** What it has in its hand, and has no effect yet. */
+  readonly runs: readonly string[];
+  readonly sinceMs: number;
+}
+
 /** Stops one in the middle of its work: what it had in its hand as it stood still it has still. */
-async function standing({ crew }: Pick<Site, 'crew'>, signal: AbortSignal): Promise<Member | undefined> {
+async function standing({ crew, database }: Site, signal: AbortSignal, sendMore: () => void): Promise<Standing | undefined> {
   const endMs = systemEffects.monoMs() + FIND_MS;
+  let moreMs = 0;
   while (systemEffects.monoMs() < endMs) {
     signal.throwIfAborted();
-    const [chosen] = crew.busy.toSorted((a, b) => inHand(b).length - inHand(a).length);
-    if (!chosen) {
-      await sleep(1, signal);
+    const [member] = crew.busy.toSorted((a, b) => inHand(b).length - inHand(a).length);
+    if (!member) {
+      // The last of them may have been finished between two looks.
+      if (systemEffects.monoMs() >= moreMs) {
+        sendMore();
+        moreMs = systemEffects.monoMs() + MORE_EVERY_MS;
+      }
+      await sleep(BUSY_LOOK_MS, signal);
       continue;
     }
-    chosen.child.process.kill('SIGSTOP');
+    member.child.process.kill('SIGSTOP');
     await sleep(STANDS_MS);
-    if (isBusy(chosen)) return chosen;
-    chosen.child.process.kill('SIGCONT');
+    const sinceMs = systemEffects.now().wallMs;
+    const runs = await database.unfinishedOf(inHand(member));
+    if (isBusy(member) && runs.length > 0) return { member, runs, sinceMs };
+    member.child.process.kill('SIGCONT');
   }
   return undefined;
 }

@@ -65,7 +65,6 @@ class RunningWorkload {
   #granted = 0;
   #phase: WorkloadProgress['phase'] = 'working';
   #fault: FaultName | undefined;
-  #seen: DrillProgress | undefined;
 
   constructor(site: Site, run: DrillRun, onProgress: OnProgress) {
     this.#site = site;
@@ -153,6 +152,17 @@ class RunningWorkload {
     const hits = outcome?.hits ?? 0;
     this.#injected.push({ fault, atMs, endMs, hits, inHand: outcome?.inHand });
     this.#injections.get(fault)?.hit(hits);
+    await this.#goesOn();
+  }
+
+  /** The next fault hits a system that works: until an effect follows, or there is nothing to do. */
+  async #goesOn(): Promise<void> {
+    const { database } = this.#site;
+    const { effects } = await database.progress();
+    await this.#whileItMoves(async () => {
+      const now = await database.progress();
+      return now.effects > effects || isDone(now, false);
+    });
   }
 
   #grant(upTo: number): void {
@@ -171,21 +181,19 @@ class RunningWorkload {
   /** Until all is handled that can be, or nothing moves any more: then what is missing is lost. */
   async #drain(isMended: boolean): Promise<void> {
     const { database } = this.#site;
-    const isDone = ({ taken, mended, effects, open }: DrillProgress): boolean =>
-      open === 0 && effects >= HANDLERS.length * (taken + (isMended ? mended : 0));
     let progress = await database.progress();
     await this.#whileItMoves(
-      async () => isDone((progress = await database.progress())),
+      async () => isDone((progress = await database.progress()), isMended),
       () => `${progress.effects} ${progress.open} ${progress.dead}`,
     );
     this.#tell(progress);
   }
 
-  async #whileItMoves(isDone: () => Promise<boolean> | boolean, look: () => unknown): Promise<void> {
+  async #whileItMoves(isOver: () => Promise<boolean> | boolean, look: () => unknown = () => 0): Promise<void> {
     const { waitMs } = this.#site.settings;
     let last = look();
     let movedMs = systemEffects.monoMs();
-    while (!(await isDone())) {
+    while (!(await isOver())) {
       const now = look();
       if (now !== last) movedMs = systemEffects.monoMs();
       last = now;
@@ -204,9 +212,8 @@ class RunningWorkload {
   }
 
   #tell(progress: DrillProgress): void {
-    this.#seen = progress;
     const { settings } = this.#site;
-    const { sent, effects } = this.#seen;
+    const { sent, effects } = progress;
     const bySize = (sent + effects) / (Math.max(settings.messages, this.#granted) * (1 + HANDLERS.length));
     const share = settings.forMs > 0 && this.#phase === 'working' ? this.#elapsedMs() / settings.forMs : bySize;
     this.#onProgress({ phase: this.#phase, sent, effects, share: Math.min(1, share), fault: this.#fault });
@@ -215,6 +222,10 @@ class RunningWorkload {
   #elapsedMs(): number {
     return systemEffects.monoMs() - this.#beganMs;
   }
+}
+
+function isDone({ taken, mended, effects, open }: DrillProgress, isMended: boolean): boolean {
+  return open === 0 && effects >= HANDLERS.length * (taken + (isMended ? mended : 0));
 }
 
 async function clockOf({ database }: Site): Promise<DrillClock> {

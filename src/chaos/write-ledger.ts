@@ -1,5 +1,6 @@
 import type { DrillLedger, FaultMark, LedgerCounts, LedgerFault, LedgerSample } from '../drills/ledger.ts';
-import { FAULTS, type FaultName, WOVEN } from './fault-names.ts';
+import { FAULTS, type FaultName, STOPS_WORK, WOVEN } from './fault-names.ts';
+import type { FaultOutcome } from './faults.ts';
 import type { Site } from './site.ts';
 
 /** One fault that was injected. Times are of this machine's clock. */
@@ -8,8 +9,7 @@ export interface InjectedFault {
   readonly atMs: number;
   readonly endMs: number;
   readonly hits: number;
-  /** Runs that it had hit. */
-  readonly inHand: readonly string[] | undefined;
+  readonly inHand: FaultOutcome['inHand'];
 }
 
 /** When the drill began, by this machine's clock, and by how much the database's is ahead. */
@@ -64,11 +64,12 @@ function faultLine(name: FaultName, { injected, woven }: LedgerInput): LedgerFau
 
 /** Until all that it had hit has its effect; otherwise until the next effect of any. */
 async function recoveryOf({ database }: Site, clock: DrillClock, fault: InjectedFault): Promise<number | undefined> {
-  const { endMs, atMs, inHand } = fault;
-  const fromMs = inHand === undefined ? endMs : atMs;
+  const { endMs, inHand } = fault;
+  if (!STOPS_WORK.includes(fault.fault)) return undefined;
+  const fromMs = inHand === undefined ? endMs : inHand.sinceMs;
   const atDatabase = fromMs + clock.databaseAheadMs;
   const found =
-    inHand === undefined ? await database.nextEffectMs(atDatabase) : await database.lastFirstEffectMs(inHand);
+    inHand === undefined ? await database.nextEffectMs(atDatabase) : await database.lastFirstEffectMs(inHand.runs);
   return found === undefined ? undefined : Math.max(0, Math.round(found - atDatabase));
 }
 
