@@ -10,8 +10,10 @@ import { until } from './until.ts';
 export interface FaultOutcome {
   /** How often it really hit: connections, messages, workers. */
   readonly hits: number;
-  /** The runs that were under way in what it hit, and when: recovery is when all of them have had their effect. Absent: the next of all. */
-  readonly inHand?: { readonly runs: readonly string[]; readonly sinceMs: number };
+  /** From when recovery counts. Absent: from when it was put right. */
+  readonly sinceMs?: number;
+  /** The runs that were under way in what it hit: recovery is when all of them have had their effect. Absent: the next effect of any. */
+  readonly runs?: readonly string[];
 }
 
 /** Injects a fault, and puts it right. `sendMore` lets more messages come; without them there is nothing to hit. */
@@ -27,6 +29,7 @@ const MORE_EVERY_MS = 1_000;
 const SLOW_BY_MS = 40;
 const SLOW_FOR_MS = 1_500;
 const AWAY_FOR_MS = 2_000;
+const SILENT_FOR_MS = 6_000;
 const HOUR_MS = 3_600_000;
 const REPEATED = 40;
 const LATE_BEHIND = 100;
@@ -44,7 +47,7 @@ export const INJECT: Readonly<Partial<Record<FaultName, InjectFault>>> = {
   'kill-worker': killWorker,
   'hang-worker': hangWorker,
   cut: during(async (site) => ({ hits: sum(proxiesOf(site), (proxy) => proxy.cut()) })),
-  silence: during(async (site) => ({ hits: sum(proxiesOf(site), (proxy) => proxy.fallSilent()) })),
+  silence: during(silence),
   slow: during(slow),
   'store-outage': during((site, signal) => outage(site.storeProxies, signal)),
   'broker-outage': during((site, signal) => outage(site.brokerProxies, signal)),
@@ -67,7 +70,7 @@ async function killWorker(site: Site, signal: AbortSignal, sendMore: () => void)
   await crew.hire(signal);
   const isDone = async (): Promise<boolean> => (await database.unfinishedOf(runs)).length === 0;
   await until(isDone, { withinMs: FIND_MS, signal });
-  return { hits: 1, inHand: found };
+  return { hits: 1, runs, sinceMs: found.sinceMs };
 }
 
 /** Its lease ends, others take over, and then it goes on as if nothing had happened: all it still writes must be refused. */
@@ -80,7 +83,7 @@ async function hangWorker(site: Site, signal: AbortSignal, sendMore: () => void)
     const isTakenOver = async (): Promise<boolean> =>
       (await database.unitsOf(member.name)) === 0 && (await database.unfinishedOf(runs)).length === 0;
     const isHit = await until(isTakenOver, { withinMs: leaseMs * 10, signal });
-    return { hits: isHit ? 1 : 0, inHand: found };
+    return { hits: isHit ? 1 : 0, runs, sinceMs: found.sinceMs };
   } finally {
     member.child.process.kill('SIGCONT');
   }
@@ -94,7 +97,11 @@ interface Standing {
 }
 
 /** Stops one in the middle of its work: what it had in its hand as it stood still it has still. */
-async function standing({ crew, database }: Site, signal: AbortSignal, sendMore: () => void): Promise<Standing | undefined> {
+async function standing(
+  { crew, database }: Site,
+  signal: AbortSignal,
+  sendMore: () => void,
+): Promise<Standing | undefined> {
   const endMs = systemEffects.monoMs() + FIND_MS;
   let moreMs = 0;
   while (systemEffects.monoMs() < endMs) {
@@ -129,6 +136,18 @@ async function slow(site: Site, signal: AbortSignal): Promise<FaultOutcome> {
     for (const proxy of proxies) proxy.delay(0);
   }
   return { hits: sum(proxies, ({ hits }) => hits.delayed) - before };
+}
+
+/** Longer than anybody waits for an answer: whoever is there must have doubted the connection by then, and made another. */
+async function silence(site: Site, signal: AbortSignal): Promise<FaultOutcome> {
+  const sinceMs = systemEffects.now().wallMs;
+  const hits = sum(proxiesOf(site), (proxy) => proxy.fallSilent());
+  try {
+    await sleep(SILENT_FOR_MS, signal);
+  } finally {
+    for (const proxy of proxiesOf(site)) proxy.endSilent();
+  }
+  return { hits, sinceMs };
 }
 
 async function outage(proxies: readonly TcpProxy[], signal: AbortSignal): Promise<FaultOutcome> {

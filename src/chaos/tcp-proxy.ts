@@ -21,6 +21,7 @@ export class TcpProxy {
   readonly #target: NetConnectOpts;
   readonly #effects: Effects;
   readonly #open = new Set<Pair>();
+  readonly #silent = new Set<Pair>();
   readonly #server: Server;
   #delayMs = 0;
   #isClosed = false;
@@ -54,9 +55,17 @@ export class TcpProxy {
 
   /** What is open stays open, and nothing comes through it any more; new connections work. Gives how many there were. */
   fallSilent(): number {
-    for (const pair of this.#open) for (const socket of pair) socket.removeAllListeners('data').pause();
+    for (const pair of this.#open) {
+      for (const socket of pair) socket.removeAllListeners('data').pause();
+      this.#silent.add(pair);
+    }
     this.hits.silenced += this.#open.size;
     return this.#open.size;
+  }
+
+  /** Ends what has fallen silent, as keepalive does at last: until then neither side knows that the other has given up. */
+  endSilent(): void {
+    for (const pair of this.#silent) this.#end(pair);
   }
 
   /** From now on everything takes so much longer, in both directions; 0: as fast as it goes. */
@@ -116,6 +125,7 @@ export class TcpProxy {
   }
 
   #end(pair: Pair): void {
+    this.#silent.delete(pair);
     if (!this.#open.delete(pair)) return;
     for (const socket of pair) socket.destroy();
   }

@@ -43,7 +43,10 @@ function write(word: JournalWord, about: string): void {
 async function run(options: WorkerOptions): Promise<void> {
   takeDetours(options.detours);
   const { Pool } = await importPg(options.pg);
-  const pool = new Pool({ connectionString: options.url, max: CONNECTIONS, connectionTimeoutMillis: ANSWER_MS });
+  // As every service should: the statements of handlers are theirs, and without a limit one on a connection that has fallen silent waits
+  // until the attempt's time is up.
+  const limits = { connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS };
+  const pool = new Pool({ connectionString: options.url, max: CONNECTIONS, ...limits });
   // Connections that are lost while idle are told here, and made anew.
   pool.on('error', () => undefined);
   const { schema, broker, name } = options;

@@ -146,12 +146,11 @@ class RunningWorkload {
     signal.throwIfAborted();
     this.#fault = fault;
     const atMs = systemEffects.now().wallMs;
-    const outcome = await INJECT[fault]?.(this.#site, signal, sendMore);
+    const outcome = (await INJECT[fault]?.(this.#site, signal, sendMore)) ?? { hits: 0 };
     const endMs = systemEffects.now().wallMs;
     this.#fault = undefined;
-    const hits = outcome?.hits ?? 0;
-    this.#injected.push({ fault, atMs, endMs, hits, inHand: outcome?.inHand });
-    this.#injections.get(fault)?.hit(hits);
+    this.#injected.push({ fault, atMs, endMs, outcome });
+    this.#injections.get(fault)?.hit(outcome.hits);
     await this.#goesOn();
   }
 

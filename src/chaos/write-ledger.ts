@@ -8,8 +8,7 @@ export interface InjectedFault {
   readonly fault: FaultName;
   readonly atMs: number;
   readonly endMs: number;
-  readonly hits: number;
-  readonly inHand: FaultOutcome['inHand'];
+  readonly outcome: FaultOutcome;
 }
 
 /** When the drill began, by this machine's clock, and by how much the database's is ahead. */
@@ -40,7 +39,7 @@ export async function writeLedger(input: LedgerInput): Promise<DrillLedger> {
       fault: one.fault,
       atMs: Math.round(one.atMs - clock.beganMs),
       lastedMs: Math.round(one.endMs - one.atMs),
-      hits: one.hits,
+      hits: one.outcome.hits,
       recoveredMs: await recoveryOf(site, clock, one),
     });
   }
@@ -58,18 +57,16 @@ export async function writeLedger(input: LedgerInput): Promise<DrillLedger> {
 
 function faultLine(name: FaultName, { injected, woven }: LedgerInput): LedgerFault {
   const own = injected.filter(({ fault }) => fault === name);
-  const counted = { injected: own.length, hits: own.reduce((sum, { hits }) => sum + hits, 0) };
+  const counted = { injected: own.length, hits: own.reduce((sum, { outcome }) => sum + outcome.hits, 0) };
   return { name, about: FAULTS[name], ...(WOVEN.includes(name) ? (woven[name] ?? counted) : counted) };
 }
 
 /** Until all that it had hit has its effect; otherwise until the next effect of any. */
 async function recoveryOf({ database }: Site, clock: DrillClock, fault: InjectedFault): Promise<number | undefined> {
-  const { endMs, inHand } = fault;
+  const { endMs, outcome } = fault;
   if (!STOPS_WORK.includes(fault.fault)) return undefined;
-  const fromMs = inHand === undefined ? endMs : inHand.sinceMs;
-  const atDatabase = fromMs + clock.databaseAheadMs;
-  const found =
-    inHand === undefined ? await database.nextEffectMs(atDatabase) : await database.lastFirstEffectMs(inHand.runs);
+  const atDatabase = (outcome.sinceMs ?? endMs) + clock.databaseAheadMs;
+  const found = outcome.runs ? await database.lastFirstEffectMs(outcome.runs) : await database.nextEffectMs(atDatabase);
   return found === undefined ? undefined : Math.max(0, Math.round(found - atDatabase));
 }
 

@@ -18,7 +18,7 @@ export async function runWorkload(invocation: Invocation, name: WorkloadName): P
   const settings = workloadSettings(invocation, name);
   const [{ workload }, { ledgerPage }] = await Promise.all([
     import('../chaos/workload.ts'),
-    import('../drills/ledger-page.ts'),
+    import('../drills/page/ledger-page.ts'),
   ]);
   const progress = progressOn(io, output);
   const made = workload(settings, (told) => progress.bar(told.share, 1, progressText(told)));

@@ -44,7 +44,9 @@ for (const { broken, args, shows } of CASES) {
   test(`a drill catches a build ${broken.what} [X.11]`, async ({ postgres, redis }) => {
     const { code, report } = await drillOf(broken, args, { postgres, redis });
     expect(report.problem).toMatch(/not as expected/);
-    expect(report.checked.filter(({ held }) => !held).map(({ what }) => what)).toEqual(expect.arrayContaining([...shows]));
+    expect(report.checked.filter(({ held }) => !held).map(({ what }) => what)).toEqual(
+      expect.arrayContaining([...shows]),
+    );
     expect(code).toBe(1);
   });
 }

@@ -112,7 +112,8 @@ class Simulation {
     this.#stage = { random, temper, time, store, sends: new LedgerOfSends(), problems: [], trace, at };
     this.#senders = new Senders(this.#stage);
     this.#operators = new Operators(this.#stage, (...args) =>
-      options.replay ? options.replay(store, ...args) : store.operator.replay(...args));
+      options.replay ? options.replay(store, ...args) : store.operator.replay(...args),
+    );
     const draw = (): OnDead => random.pick(['block', 'pass', 'park']);
     this.#onDead = { ledger: draw(), view: draw(), mail: draw() };
   }
