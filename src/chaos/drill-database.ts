@@ -179,14 +179,22 @@ export class DrillDatabase {
     );
   }
 
+  /** Whether a message that was sent later than this, by the clock of the database, has had an effect. */
+  async hasEffectSince(sentMs: number): Promise<boolean> {
+    const text = `select 1 as one from ${this.quoted}.drill_sent s join ${this.quoted}.drill_effect e using (key, n)
+      where s.at > to_timestamp($1::float8 / 1000) limit 1`;
+    return (await this.rows(text, [sentMs])).length > 0;
+  }
+
   lastEffectMs(): Promise<number | undefined> {
     return this.#time(`select max(at) as at from ${this.quoted}.drill_effect`);
   }
 
-  /** When the last of these runs, `handler key n`, had its effect. */
+  /** When the last of these runs, `handler key n`, had its effect; those that are mended later left out. */
   lastFirstEffectMs(runs: readonly string[]): Promise<number | undefined> {
     const text = `select max(first) as at from (select min(e.at) as first from ${this.quoted}.drill_effect e
-      where e.handler || ' ' || e.key || ' ' || e.n = any ($1::text[]) group by e.handler, e.key, e.n) f`;
+      join ${this.quoted}.drill_sent s using (key, n)
+      where s.kind <> 'mended' and e.handler || ' ' || e.key || ' ' || e.n = any ($1::text[]) group by e.handler, e.key, e.n) f`;
     return this.#time(text, [runs]);
   }
 

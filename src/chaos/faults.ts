@@ -32,6 +32,7 @@ const AWAY_FOR_MS = 2_000;
 const SILENT_FOR_MS = 6_000;
 const HOUR_MS = 3_600_000;
 const REPEATED = 40;
+const AGAIN_LOOK_MS = 50;
 const LATE_BEHIND = 100;
 
 /** A fault for which messages come first. */
@@ -163,21 +164,24 @@ async function outage(proxies: readonly TcpProxy[], signal: AbortSignal): Promis
 }
 
 /** Sends come again under the same key; with a broker, what was published is published again, the newest first. */
-async function duplicate({ sender, database, settings: { broker } }: Site, signal: AbortSignal): Promise<FaultOutcome> {
+async function duplicate(
+  { sender, database, settings: { broker, waitMs } }: Site,
+  signal: AbortSignal,
+): Promise<FaultOutcome> {
   const before = sender.news.repeated;
   await until(() => sender.news.acknowledged > 0, { withinMs: FIND_MS, signal });
   sender.order({ do: 'repeat', count: REPEATED });
   await until(() => sender.news.repeated > before, { withinMs: FIND_MS, signal });
-  const sends = sender.news.repeated - before;
-  if (!broker) return { hits: sends };
+  if (!broker) return { hits: sender.news.repeated - before };
   const to = `to-${broker.kind}`;
   let ids: readonly string[] = [];
   const isPublished = async (): Promise<boolean> => (ids = await database.publishedBy(to, REPEATED)).length > 0;
-  await until(isPublished, { withinMs: FIND_MS, signal });
+  await until(isPublished, { withinMs: waitMs, signal });
   for (const id of ids) await database.operator.replay(id, { actor: 'drill' }, { handlers: [to], rerun: true });
   const cameAgain = async (): Promise<boolean> => (await database.cameAgain(ids)) === ids.length;
-  await until(cameAgain, { withinMs: FIND_MS, signal });
-  return { hits: sends + (await database.cameAgain(ids)) };
+  // Whoever reads the broker may have lost it just now: another reads on when its time is up.
+  await until(cameAgain, { withinMs: waitMs, signal, everyMs: AGAIN_LOOK_MS });
+  return { hits: await database.cameAgain(ids) };
 }
 
 async function clockJump({ crew, database }: Site, signal: AbortSignal): Promise<FaultOutcome> {

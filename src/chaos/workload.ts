@@ -14,6 +14,7 @@ import { Sampler } from './sampler.ts';
 import type { WorkloadSettings } from './settings.ts';
 import type { Site } from './site.ts';
 import { HANDLERS } from './step.ts';
+import { until } from './until.ts';
 import { ABOUT, type WorkloadProgress } from './words.ts';
 import { type DrillClock, type InjectedFault, writeLedger } from './write-ledger.ts';
 
@@ -35,6 +36,7 @@ const MOST_PAUSE_MS = 5_000;
 /** So many at least come with each fault: of fewer there may be nothing to hit. */
 const LEAST_PART = 150;
 const LOOK_EVERY_MS = 100;
+const PROBES = 10;
 /** Opening, draining and counting, besides what a drill is asked to last. */
 const SPARE_MS = 1_800_000;
 const NO_REPLAYS: Replays = { accepted: 0, refused: 0 };
@@ -154,14 +156,13 @@ class RunningWorkload {
     await this.#goesOn();
   }
 
-  /** The next fault hits a system that works: until an effect follows, or there is nothing to do. */
+  /** The next fault hits a system that works: until something that was sent after this one has its effect. */
   async #goesOn(): Promise<void> {
-    const { database } = this.#site;
-    const { effects } = await database.progress();
-    await this.#whileItMoves(async () => {
-      const now = await database.progress();
-      return now.effects > effects || isDone(now, false);
-    });
+    const { database, settings } = this.#site;
+    const sinceMs = await database.nowMs();
+    if (settings.forMs === 0) this.#grant(this.#granted + PROBES);
+    const goesOn = (): Promise<boolean> => database.hasEffectSince(sinceMs);
+    await until(goesOn, { withinMs: settings.waitMs, signal: this.#run.signal, everyMs: LOOK_EVERY_MS });
   }
 
   #grant(upTo: number): void {
@@ -188,7 +189,7 @@ class RunningWorkload {
     this.#tell(progress);
   }
 
-  async #whileItMoves(isOver: () => Promise<boolean> | boolean, look: () => unknown = () => 0): Promise<void> {
+  async #whileItMoves(isOver: () => Promise<boolean> | boolean, look: () => unknown): Promise<void> {
     const { waitMs } = this.#site.settings;
     let last = look();
     let movedMs = systemEffects.monoMs();

@@ -1,6 +1,7 @@
 import type { DrillLedger, FaultMark, LedgerCounts, LedgerFault, LedgerSample } from '../drills/ledger.ts';
 import { FAULTS, type FaultName, STOPS_WORK, WOVEN } from './fault-names.ts';
 import type { FaultOutcome } from './faults.ts';
+import { schemaOf } from './settings.ts';
 import type { Site } from './site.ts';
 
 /** One fault that was injected. Times are of this machine's clock. */
@@ -89,6 +90,8 @@ function settingsOf({ settings, leaseMs, ownServer }: Site): Readonly<Record<str
     drill: name,
     way: broker?.kind ?? 'local',
     database: ownServer ? 'its own' : 'given',
+    schema: schemaOf(settings),
+    ...(broker && { topics: broker.prefix }),
     ...(forMs > 0 ? { for: `${forMs / 1_000} s` } : { messages: String(messages) }),
     keys: String(keys),
     workers: String(workers),

@@ -31,6 +31,8 @@ const MESSAGES: Readonly<Record<WorkloadName, number>> = { chaos: 2_000, load: 1
 const ROUNDS: Readonly<Record<WorkloadName, number>> = { chaos: 1, load: 5, soak: 1 };
 const FOR_MS = 1_800_000;
 const WAIT_MS = 30_000;
+/** A group of Kafka that lost a member without a word reads on after three quarters of a minute. */
+const BROKER_WAIT_MS = 60_000;
 const MOST_SEED = 2 ** 31;
 const FORMS: Readonly<Record<BrokerKind, RegExp>> = {
   redis: /^rediss?:\/\//,
@@ -39,7 +41,7 @@ const FORMS: Readonly<Record<BrokerKind, RegExp>> = {
 };
 const EXAMPLES: Readonly<Record<BrokerKind, string>> = {
   redis: 'redis://127.0.0.1:6379',
-  rabbitmq: 'amqp://guest:guest@127.0.0.1:5672',
+  rabbitmq: 'amqp://127.0.0.1:5672',
   kafka: '127.0.0.1:9092',
 };
 
@@ -71,7 +73,7 @@ export function workloadSettings({ io, options, version }: Invocation, name: Wor
     rounds: options.count('rounds') ?? ROUNDS[name],
     faults: faultsOf(options.list('fault'), name, { hasBroker: broker !== undefined, hasOwnServer: url === undefined }),
     seed: options.count('seed', 0) ?? Math.floor(effects.random() * MOST_SEED),
-    waitMs: options.durationMs('wait') ?? WAIT_MS,
+    waitMs: options.durationMs('wait') ?? (broker ? BROKER_WAIT_MS : WAIT_MS),
     demandAllowed,
     keep: options.flag('keep'),
     cwd,

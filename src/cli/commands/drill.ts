@@ -27,7 +27,7 @@ export const drill: Command = {
       default: 'holdfast.config.ts or .js',
     },
     all: { summary: 'run all of the module, one after the other' },
-    wait: { value: '<time>', summary: 'how long to wait for what is expected', default: '30s' },
+    wait: { value: '<time>', summary: 'how long to wait for what is expected', default: '30s, with a broker 60s' },
     ...WORKLOAD_OPTIONS,
   },
   details: [
