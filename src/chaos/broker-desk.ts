@@ -33,7 +33,7 @@ function redisDesk(way: BrokerWay): BrokerDesk {
     try {
       await within(systemEffects, work(client));
     } finally {
-      client.disconnect();
+      void client.disconnect();
     }
   };
   return {

@@ -13,7 +13,7 @@ export function takeDetours(detours: Detours): void {
   Socket.prototype.connect = function detour(this: Socket, ...args: unknown[]): Socket {
     const port = detours[placeOf(args)];
     return port === undefined ? connect.apply(this, args) : connect.apply(this, redirected(args, port));
-  } as typeof Socket.prototype.connect;
+  };
 }
 
 interface Wanted {
@@ -31,7 +31,7 @@ function placeOf(args: readonly unknown[]): string {
 function wantedIn([first, second]: readonly unknown[]): Wanted {
   // Node's own functions pass on one list that they have sorted out: [options, callback].
   if (Array.isArray(first)) return first[0] as Wanted;
-  if (typeof first === 'object' && first !== null) return first as Wanted;
+  if (typeof first === 'object' && first !== null) return first;
   if (typeof first === 'string' && !/^\d+$/.test(first)) return { path: first };
   return { port: first as number, host: typeof second === 'string' ? second : undefined };
 }

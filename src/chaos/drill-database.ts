@@ -3,7 +3,6 @@ import { migrate } from '../postgres/migrate.ts';
 import { postgresOperator } from '../postgres/operator/postgres-operator.ts';
 import type { Operator } from '../operator/operator.ts';
 import { quotedSchema } from '../postgres/schema-name.ts';
-import type { SqlConnection } from '../postgres/sql-runner.ts';
 import { createSleep } from '../kernel/sleep.ts';
 import { systemEffects } from '../system/effects.ts';
 import { countStatements, deadStatement, drillTables } from './drill-tables.ts';
@@ -52,7 +51,7 @@ export class DrillDatabase {
     this.#pool = pool;
     this.schema = schema;
     this.quoted = quotedSchema('drill', schema);
-    this.operator = postgresOperator({ pool: pool as unknown as SqlConnection, schema });
+    this.operator = postgresOperator({ pool, schema });
   }
 
   /** Makes the schema with the engine's tables and the drill's. */
@@ -62,7 +61,7 @@ export class DrillDatabase {
     client.on('error', () => undefined);
     await client.connect();
     try {
-      await migrate(client as unknown as SqlConnection, { schema });
+      await migrate(client, { schema });
       for (const table of drillTables(quotedSchema('drill', schema))) await client.query(table);
     } finally {
       await client.end();

@@ -20,14 +20,15 @@ export async function replayMended({ database, settings: { waitMs } }: Site, sig
     `select id::text as id from ${quoted}.drill_sent where kind = 'mended'`,
   );
   const ids = rows.map(({ id }) => id);
-  const by = (actor: string): { readonly actor: string } => ({ actor });
   const answers: { readonly kind: string }[] = [];
   for (const id of ids) {
-    answers.push(...(await Promise.all([operator.replay(id, by('ann')), operator.replay(id, by('bob'))])));
+    answers.push(
+      ...(await Promise.all([operator.replay(id, { actor: 'ann' }), operator.replay(id, { actor: 'bob' })])),
+    );
   }
   const open = `select count(*) from ${quoted}.delivery where id = any ($1::uuid[])`;
   await until(async () => (await database.count(open, [ids])) === 0, { withinMs: waitMs, signal });
-  for (const id of ids) answers.push(await operator.replay(id, by('eve'), { handlers: [...HANDLERS] }));
+  for (const id of ids) answers.push(await operator.replay(id, { actor: 'eve' }, { handlers: [...HANDLERS] }));
   const accepted = answers.filter(({ kind }) => kind === 'replayed').length;
   return { accepted, refused: answers.length - accepted };
 }

@@ -45,7 +45,7 @@ async function run(options: SenderOptions): Promise<void> {
     transport: broker && (await openTransport(broker)),
   });
   const source = new StepSource({ ...options, reached: new Map() });
-  const sender = new Sender(hf as Holdfast<unknown, Client>, schema, source);
+  const sender = new Sender(hf, schema, source);
   process.on('message', (order) => sender.obey(order as SenderOrder));
   const open = async (): Promise<Client> => {
     const client = new PgClient({

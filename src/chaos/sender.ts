@@ -28,15 +28,17 @@ export class Sender {
       this.#problem ??= this.#news.problem;
       for (const [key, n] of Object.entries(this.#news.reached)) this.reached.set(key, n);
     });
-    void this.#child.ended.then(() => {
-      if (!this.#isRemoved) this.#problem ??= this.#child.said() || 'it ended by itself';
-    });
+    void this.#child.ended.then(() => this.#noteEnd());
   }
 
   /** What it told last. Throws when something is wrong that no repeat mends. */
   get news(): SenderNews {
     if (this.#problem !== undefined) throw new Error(`the sender cannot go on: ${this.#problem}`);
     return this.#news;
+  }
+
+  #noteEnd(): void {
+    if (!this.#isRemoved) this.#problem ??= this.#child.said() || 'it ended by itself';
   }
 
   order(order: SenderOrder): void {

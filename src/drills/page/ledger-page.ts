@@ -8,6 +8,8 @@ import { STYLE } from './style.ts';
 /** More than these are drawn without numbers. */
 const MOST_NUMBERED = 20;
 
+const MEGABYTE = 1_048_576;
+
 /** The ledger of a drill as one page of HTML that needs nothing else: no script, no font, no picture from elsewhere. */
 export function ledgerPage(report: LedgerReport): string {
   const { name, about, held, problem, tookMs, ledger, checked } = report;
@@ -47,7 +49,6 @@ export function ledgerPage(report: LedgerReport): string {
 function figuresOf({ counts }: DrillLedger): Html {
   const { suppressed } = counts;
   const repeats = suppressed.sends + suppressed.arrivals + suppressed.lateResults + suppressed.replays;
-  const zero = (value: number): Html => html`<dd class="${value === 0 ? 'good' : 'bad'}">${figure(value)}</dd>`;
   const kinds = `${suppressed.sends} sends, ${suppressed.arrivals} messages, ${suppressed.lateResults} late results, ${suppressed.replays} replays`;
   return html`<dl class="card figures">
     <div>
@@ -79,6 +80,11 @@ function figuresOf({ counts }: DrillLedger): Html {
       <dd>${figure(repeats)}<small>${kinds}</small></dd>
     </div>
   </dl>`;
+}
+
+/** What must be none. */
+function zero(value: number): Html {
+  return html`<dd class="${value === 0 ? 'good' : 'bad'}">${figure(value)}</dd>`;
 }
 
 function throughputOf({ timeline, marks }: DrillLedger): Html {
@@ -217,8 +223,7 @@ function resourcesOf({ samples }: DrillLedger): Html | undefined {
   const last = samples.at(-1);
   if (samples.length < 3 || !last) return undefined;
   const times = timesOf(last.atMs);
-  const megabytes = (bytes: number): number => bytes / 1_048_576;
-  const most = samples.map(({ rss }) => megabytes(Math.max(0, ...rss)));
+  const most = samples.map(({ rss }) => Math.max(0, ...rss) / MEGABYTE);
   const rows = samples.map((sample) => sample.rows);
   const open = samples.map((sample) => sample.open);
   const memory = plot({

@@ -1,8 +1,8 @@
-import { html, Html } from './escape-html.ts';
+import { type Html, html } from './escape-html.ts';
 import { roundUp } from './figures.ts';
 
 /** One line of a drawing: a value for each step, in the same places. */
-export interface Line {
+interface Line {
   readonly name: string;
   /** A colour of the page, by its name. */
   readonly tone: string;
