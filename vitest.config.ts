@@ -3,8 +3,18 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
 
+// Inherited by workers and by the programs that tests start again and again: each is compiled once.
+process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'holdfast-tests-compiled');
+
 // No test is retried and none may be focused: a run that is green proves every test that is there.
-const always = { retry: 0, allowOnly: false, restoreMocks: true, unstubEnvs: true } as const;
+const always = {
+  retry: 0,
+  allowOnly: false,
+  restoreMocks: true,
+  unstubEnvs: true,
+  // Node strips types by itself: transformed by vite, files took longer to load than many of their tests to run.
+  experimental: { viteModuleRunner: false, nodeLoader: false },
+} as const;
 
 export default defineConfig({
   test: {
@@ -29,8 +39,6 @@ export default defineConfig({
           name: 'real',
           include: ['test/**/*.test.ts', 'examples/**/*.test.ts', 'bench/**/*.test.ts'],
           pool: 'forks',
-          // Programs that tests start again and again are compiled once.
-          env: { NODE_COMPILE_CACHE: join(tmpdir(), 'holdfast-tests-compiled') },
           globalSetup: ['test/support/global-setup.ts'],
           // Sockets, browsers and processes on a busy machine: the limit only ends what hangs, it judges nothing.
           testTimeout: 240_000,

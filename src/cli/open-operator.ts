@@ -2,6 +2,7 @@ import type { EndedSessions } from '../operator/ended-sessions.ts';
 import type { By, Operator } from '../operator/operator.ts';
 import { postgresSessions } from '../postgres/operator/ended-sessions.ts';
 import { postgresOperator } from '../postgres/operator/postgres-operator.ts';
+import type { RemoteOptions } from '../server/remote-caller.ts';
 import { remoteOperator } from '../server/remote-operator.ts';
 import { usageError } from './cli-error.ts';
 import type { Invocation } from './command.ts';
@@ -16,14 +17,8 @@ export async function openOperator({
   database,
   version,
 }: Pick<Invocation, 'database' | 'io' | 'options' | 'version'>): Promise<Operator> {
-  const url = serverUrl(options, io);
-  if (url === undefined) return databaseOperator(await database(), version);
-  if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')) {
-    throw usageError(
-      'the server is named by an address such as http://localhost:4747/; see --server and HOLDFAST_SERVER',
-    );
-  }
-  return remoteOperator({ url, token: io.env['HOLDFAST_TOKEN'] || undefined });
+  const server = serverTarget(options, io);
+  return server === undefined ? databaseOperator(await database(), version) : remoteOperator(server);
 }
 
 /** The same on a database that is open. */
@@ -34,6 +29,18 @@ export function databaseOperator({ driver, schema, target }: Database, version?:
 /** Where a database notes the logouts of people. */
 export function databaseSessions({ driver, schema }: Database): EndedSessions {
   return postgresSessions({ pool: driver.pool, schema });
+}
+
+/** How the server is called that is meant; none where a database is. */
+export function serverTarget(options: OptionValues, io: Pick<Io, 'env'>): RemoteOptions | undefined {
+  const url = serverUrl(options, io);
+  if (url === undefined) return undefined;
+  if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')) {
+    throw usageError(
+      'the server is named by an address such as http://localhost:4747/; see --server and HOLDFAST_SERVER',
+    );
+  }
+  return { url, token: io.env['HOLDFAST_TOKEN'] || undefined };
 }
 
 /** The server that is meant, `--server` or HOLDFAST_SERVER; none where a database was named with `--url`. */

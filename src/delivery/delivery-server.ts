@@ -51,9 +51,6 @@ export interface DeliveryOptions<Tx, SendTx = Tx> extends Pick<
   readonly effects?: Effects | undefined;
 }
 
-/** Deliveries that are being made. */
-export interface RunningDeliveries extends RunningRelay {}
-
 const CONCURRENCY = 512;
 const TIMEOUT_MS = 120_000;
 const MAX_TIMEOUT_MS = 15 * 60_000;
@@ -62,9 +59,7 @@ const MAX_RESPONSE_BYTES = 65_536;
 const AROUND_MS = 60_000;
 
 /** Starts to deliver in this process what is published, and to publish what is scheduled. Rejects when it cannot begin. */
-export async function startDeliveries<Tx, SendTx = Tx>(
-  options: DeliveryOptions<Tx, SendTx>,
-): Promise<RunningDeliveries> {
+export async function startDeliveries<Tx, SendTx = Tx>(options: DeliveryOptions<Tx, SendTx>): Promise<RunningRelay> {
   checkDeliveries(options);
   const { sender, effects = systemEffects, observers = [], schedules } = options;
   const tell = tellAll(observers);

@@ -1,4 +1,5 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import type * as original from './error.ts';
 import { HoldfastError, isHoldfastError } from './error.ts';
 
 describe('HoldfastError', () => {
@@ -25,8 +26,7 @@ describe('HoldfastError', () => {
   });
 
   test('is known to another copy of the package', async () => {
-    vi.resetModules();
-    const copy = await import('./error.ts');
+    const copy = (await import(`${import.meta.resolve('./error.ts')}?copy`)) as typeof original;
     const error = new HoldfastError('STREAM_TRUNCATED', { contentChunks: 3, contentLength: 12 });
     expect(error).not.toBeInstanceOf(copy.HoldfastError);
     expect(copy.isHoldfastError(error, 'STREAM_TRUNCATED')).toBe(true);

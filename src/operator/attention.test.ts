@@ -7,6 +7,7 @@ const WELL: AttentionFacts = {
   workers: 2,
   handlers: [],
   breakers: [],
+  destinations: [],
   groups: [],
   hasMoreGroups: false,
   heldKeys: 0,
@@ -77,6 +78,7 @@ test('everything that needs somebody is told once, the worst first [X.18]', () =
       handler('resting', { pausedAt: new Date(0) }),
     ],
     breakers: [BREAKER],
+    destinations: [{ destination: 'https://shop.example', isHeld: false, error: 'it answered 503' }],
     groups: [GROUP],
     heldKeys: 3,
     withoutHandler: [{ type: 'order.lost', count: 1 }],
@@ -88,6 +90,7 @@ test('everything that needs somebody is told once, the worst first [X.18]', () =
     ['outbox-full', 'The outbox is full: sending is refused'],
     ['paused', 'Everything is paused'],
     ['breaker-open', 'The breaker billing/stripe is open (ECONN): 7 messages wait'],
+    ['breaker-open', 'The breaker of https://shop.example is open (it answered 503): what goes there waits'],
     ['no-handler', 'No handler takes order.lost: 1 message waits'],
     ['dead-letters', '1,284 dead letters of billing/charge: CardError'],
     ['keys-held', '3 keys stand still behind a dead letter'],
@@ -95,7 +98,7 @@ test('everything that needs somebody is told once, the worst first [X.18]', () =
     ['bulk-paused', 'A bulk operation is paused: the canary failed'],
     ['not-sampled', 'No housekeeper has looked for 10 min: numbers are old'],
   ]);
-  expect(verdictOf(attention, 900_000)).toBe('10 things need you');
+  expect(verdictOf(attention, 900_000)).toBe('11 things need you');
 });
 
 test('a handler is late when it could run and does not: not while it is paused, stopped or without a worker [X.18]', () => {
@@ -109,6 +112,16 @@ test('a handler is late when it could run and does not: not while it is paused, 
   expect(kinds({ handlers: [handler('charge', old)], breakers: [BREAKER] })).toEqual(['breaker-open']);
   expect(kinds({ handlers: [handler('charge', { ...old, pausedAt: new Date(0) })] })).toEqual(['paused']);
   expect(kinds({ handlers: [handler('charge', { ...old, workers: [] })] })).toEqual(['no-worker']);
+});
+
+test('of open destinations one is told by its name and several by their number [X.10]', () => {
+  const held = { destination: 'https://a.example', isHeld: true, error: undefined };
+  const texts = (destinations: AttentionFacts['destinations']): readonly string[] =>
+    attentionOf({ ...WELL, destinations }).map(({ text }) => text);
+  expect(texts([held])).toEqual(['The breaker of https://a.example is open (opened by hand): what goes there waits']);
+  expect(texts([held, { ...held, destination: 'https://b.example' }])).toEqual([
+    'The breakers of 2 destinations are open: what goes there waits',
+  ]);
 });
 
 test('without any worker that alone is told, and many causes are told as one thing [X.18]', () => {

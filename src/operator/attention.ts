@@ -13,6 +13,12 @@ export interface AttentionFacts {
   readonly handlers: readonly HandlerOverview[];
   /** Those that are not closed. */
   readonly breakers: readonly BreakerRecord[];
+  /** Destinations of HTTP deliveries whose breakers are not closed; at most 100. `isHeld`: somebody has opened it. */
+  readonly destinations: readonly {
+    readonly destination: string;
+    readonly isHeld: boolean;
+    readonly error: string | undefined;
+  }[];
   /** Open ones with dead letters. Those that are ignored are nobody's business. */
   readonly groups: readonly Pick<ErrorGroup, 'id' | 'service' | 'handler' | 'pending' | 'error'>[];
   /** There are more groups than these. */
@@ -42,6 +48,7 @@ export function attentionOf(facts: AttentionFacts): readonly Attention[] {
     ...full(facts),
     ...pausedAll(facts),
     ...stopped.attention,
+    ...stoppedDestinations(facts),
     ...late(facts, stopped.handlers),
     ...withoutHandler(facts),
     ...deadLetters(facts),
@@ -98,6 +105,21 @@ function stoppedBreakers({ breakers }: AttentionFacts): {
     return { kind: 'breaker-open', text, link: 'breakers' };
   });
   return { attention, handlers: new Set(handlers) };
+}
+
+/** Several are told as one thing: a provider that is away has many names. */
+function stoppedDestinations({ destinations }: AttentionFacts): readonly Attention[] {
+  const [first] = destinations;
+  if (first === undefined) return [];
+  const link = 'destinations';
+  if (destinations.length > 1) {
+    const text = `The breakers of ${destinations.length} destinations are open: what goes there waits`;
+    return [{ kind: 'breaker-open', text, link }];
+  }
+  const why = first.isHeld ? ' (opened by hand)' : first.error === undefined ? '' : ` (${first.error})`;
+  return [
+    { kind: 'breaker-open', text: `The breaker of ${first.destination} is open${why}: what goes there waits`, link },
+  ];
 }
 
 /** One that stands still on purpose, or because something else does, is told of once. */

@@ -1,5 +1,6 @@
 import { HoldfastError, isHoldfastError } from '../kernel/error.ts';
 import type { Effects } from '../kernel/effects.ts';
+import { isThenable } from '../kernel/wrapped.ts';
 import { describeIssue } from '../outbox/payload.ts';
 import type { Handle, HandlerTake, HandlingHandler, ProjectingHandler, Projection } from './handler.ts';
 import type { RelayEvent } from './relay-event.ts';
@@ -37,7 +38,7 @@ export function runHandler<Tx>(host: RunnerHost<Tx>, handler: HandlingHandler<Tx
   };
   let result: unknown;
   try {
-    result = host.wrapRun ? runWrapped(host.wrapRun, run, async () => call()) : call();
+    result = runWrapped(host.wrapRun, run, call);
   } catch (error) {
     host.end(run, failureOf(run, error));
     return;
@@ -235,8 +236,4 @@ export async function fetchPayload<Tx>({ session }: RunnerHost<Tx>, { delivery }
 
 export function tellStarted<Tx>(host: RunnerHost<Tx>, { handler, delivery, attempt }: Run<Tx>): void {
   host.tell({ kind: 'run-started', handler, delivery, attempt });
-}
-
-function isThenable(value: unknown): value is Promise<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
 }

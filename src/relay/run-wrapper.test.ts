@@ -38,7 +38,38 @@ test.each<[string, RunWrapper | undefined]>([
 test.each<[string, RunWrapper | undefined]>([
   ['is not there', undefined],
   ['does as it should', (_, run) => run()],
-  ['swallows it', async (_, run) => run().catch(() => 'fine')],
+  ['is done later', async (_, run) => run()],
+  ['calls twice', (_, run) => [run(), run()]],
+  [
+    'throws before',
+    () => {
+      throw new Error('before');
+    },
+  ],
+])('what ends at once does so without a promise when its wrapper %s', (_, wrap) => {
+  let calls = 0;
+  expect(runWrapped(wrap, about, () => ++calls)).toBe(1);
+  const failure = new Error('no');
+  expect(() =>
+    runWrapped(wrap, about, () => {
+      throw failure;
+    }),
+  ).toThrow(failure);
+});
+
+test('the result is there before a wrapper that goes on and on', async () => {
+  const forever = async (_: RunAbout, run: () => unknown): Promise<void> => {
+    await Promise.resolve();
+    await run();
+    await new Promise(() => undefined);
+  };
+  await expect(runWrapped(forever, about, async () => 1)).resolves.toBe(1);
+});
+
+test.each<[string, RunWrapper | undefined]>([
+  ['is not there', undefined],
+  ['does as it should', (_, run) => run()],
+  ['swallows it', async (_, run) => Promise.resolve(run()).catch(() => 'fine')],
   ['does not look', (_, run) => void run()],
 ])('a failure comes out when the wrapper %s', async (_, wrap) => {
   const failure = new Error('no');

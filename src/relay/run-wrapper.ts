@@ -19,16 +19,16 @@ export interface CarriedTrace {
 
 /**
  * Is called around each call of a handler, so that the handler runs in a context of its own: a span, an `AsyncLocalStorage`.
- * Calls `run` once and gives back what it gives. It cannot change what becomes of the message. A trace that it gives to `run` goes out
- * with a message that is published, in place of the one it was sent with.
+ * Calls `run` once, in its own time, and gives back what it gives: a promise where the handler gave one. It cannot change what becomes
+ * of the message. A trace that it gives to `run` goes out with a message that is published, in place of the one it was sent with.
  */
-export type RunWrapper = (about: RunAbout, run: (trace?: CarriedTrace) => Promise<unknown>) => unknown;
+export type RunWrapper = (about: RunAbout, run: (trace?: CarriedTrace) => unknown) => unknown;
 
-/** Calls `run`, inside the wrapper if there is one, exactly once, and gives its own result. */
+/** Calls `run`, inside the wrapper if there is one, exactly once, and gives its own result; without a promise where there is none. */
 export function runWrapped<T>(
   wrap: RunWrapper | undefined,
   about: RunAbout,
-  run: (trace?: CarriedTrace) => Promise<T>,
-): Promise<T> {
+  run: (trace?: CarriedTrace) => T,
+): T | Promise<Awaited<T>> {
   return wrap ? wrapped<T, CarriedTrace>((once) => wrap(about, once), run) : run();
 }

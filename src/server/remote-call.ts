@@ -5,7 +5,7 @@ import { addPayload } from './payload-query.ts';
 import { isRefusedKind } from './openapi.ts';
 import { revive } from './read-value.ts';
 import type { Route } from './route.ts';
-import { ROUTES } from './routes/all-routes.ts';
+import { ALL_ROUTES } from './routes/all-routes.ts';
 import { kindOf } from './schema.ts';
 
 /** Where a server is, and how it is asked. */
@@ -24,7 +24,7 @@ export interface RemoteArguments {
   readonly body?: object;
 }
 
-const BY_ID: ReadonlyMap<string, Route> = new Map(ROUTES.map((route) => [route.id, route]));
+const BY_ID: ReadonlyMap<string, Route> = new Map(ALL_ROUTES.map((route) => [route.id, route]));
 
 /** Calls a route, and answers what the operator behind it answered. */
 export async function callRoute(target: RemoteTarget, id: string, given: RemoteArguments = {}): Promise<unknown> {

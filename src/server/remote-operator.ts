@@ -1,57 +1,19 @@
-import { OptionCheck } from '../kernel/check-options.ts';
 import type { By, Operator } from '../operator/operator.ts';
-import { callRoute, type RemoteArguments, type RemoteTarget } from './remote-call.ts';
-
-/** What `remoteOperator` takes. */
-export interface RemoteOperatorOptions {
-  /** Where the server is, with its base path: `http://localhost:4747/`. */
-  readonly url: string;
-  /** Who asks. Without one only a server on this machine answers. */
-  readonly token?: string | undefined;
-  /** Default: the platform's. */
-  readonly fetch?: typeof fetch | undefined;
-  /** How long one answer may take, in milliseconds. Default 60,000. */
-  readonly timeoutMs?: number | undefined;
-}
+import { type Calls, reasonOf, remoteCaller, type RemoteOptions } from './remote-caller.ts';
 
 /**
  * The operator's functions through a server of `operatorServer`. Answers are what the operator there answers; what is hidden from the
  * token's role is hidden here. The server writes the token's own name into the audit, whatever `by.actor` says, and forecasts with
  * its own policies. Throws `REMOTE_AWAY`, `REMOTE_REFUSED` or `REMOTE_UNFIT` besides what an operator throws.
  */
-export function remoteOperator(options: RemoteOperatorOptions): Operator {
-  const call = caller(options);
+export function remoteOperator(options: RemoteOptions): Operator {
+  const call = remoteCaller('remoteOperator()', options);
   return { ...messages(call), ...failures(call), ...handlers(call), ...system(call) } as unknown as Operator;
 }
 
-type Calls = (id: string, given?: RemoteArguments) => Promise<unknown>;
 type Functions<Names extends keyof Operator> = {
   readonly [N in Names]: (...args: Parameters<Operator[N]>) => Promise<unknown>;
 };
-
-function caller(options: RemoteOperatorOptions): Calls {
-  const check = new OptionCheck('remoteOperator()');
-  if (!check.object('options', options, "pass { url: 'http://localhost:4747/', token }")) check.done();
-  check.known(options, ['url', 'token', 'fetch', 'timeoutMs']);
-  const { token, fetch: asked = fetch, timeoutMs = 60_000 } = options;
-  const url = URL.canParse(options.url) ? new URL(options.url) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    check.refuse('url', options.url, 'write an address such as http://localhost:4747/');
-  }
-  check.number('timeoutMs', timeoutMs, { min: 1, max: 3_600_000, write: 'write milliseconds, 1 to 3,600,000' });
-  check.done();
-  const target: RemoteTarget = { url: withSlash(url ?? new URL('http://localhost')), token, fetch: asked, timeoutMs };
-  return (id, given) => callRoute(target, id, given);
-}
-
-/** Paths are added behind the last slash. Anything in the query or the user is no part of an address of ours. */
-function withSlash({ origin, pathname }: URL): URL {
-  return new URL(pathname.endsWith('/') ? pathname : `${pathname}/`, origin);
-}
-
-function reasonOf({ reason }: By): { readonly reason?: string } {
-  return reason === undefined ? {} : { reason };
-}
 
 function messages(
   call: Calls,

@@ -1,5 +1,6 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import type { Effects } from '../kernel/effects.ts';
+import { isThenable } from '../kernel/wrapped.ts';
 import type { RelayEvent, RelayObserver } from '../relay/relay-event.ts';
 import type { Delivery, DeliveryError } from '../relay/relay-store.ts';
 import type { CarriedTrace, RunAbout, RunWrapper } from '../relay/run-wrapper.ts';
@@ -37,46 +38,39 @@ const MAX_OPEN = 10_000;
 export function traceRelay(tracer: TracerLike, options: TraceRelayOptions = {}): RelayTraces {
   checkTraceOptions(tracer, options);
   const { join = 'parent', effects = systemEffects } = options;
-  const open = new Map<string, OpenSpan>();
-  const end: EndSpan = (id, attributes, finish) => {
-    const found = open.get(id);
-    if (!found) return;
-    open.delete(id);
-    found.span.setAttributes(attributes);
-    finish?.(found.span);
-    // Told late or not at all: the time until then is not the run's.
-    if (attributes['holdfast.outcome'] === 'unknown') found.span.end(found.endedMs);
-    else found.span.end();
-  };
+  const open = new OpenSpans();
   return {
-    async wrapRun(about, run) {
-      const sender = senderSpan(about.delivery);
+    wrapRun(about, run) {
+      const { handler, delivery } = about;
+      const sender = senderSpan(delivery);
       const isLink = join === 'link' && sender !== undefined;
       const spanOptions = {
         kind: about.isPublish ? KIND.producer : KIND.consumer,
         attributes: attributesOf(about),
         ...(isLink ? { links: [{ context: sender }] } : {}),
       };
-      const id = idOf(about.handler, about.delivery);
-      // The same attempt again: it was broken off, or rolled back with the others of its group.
-      end(id, UNKNOWN);
-      const [oldest] = open.size < MAX_OPEN ? [] : open.keys();
-      if (oldest !== undefined) end(oldest, UNKNOWN);
+      // The same message again: it was broken off, or rolled back with the others of its group.
+      open.end(handler, delivery, UNKNOWN);
       const parent = contextUnder(isLink ? undefined : sender);
-      await tracer.startActiveSpan(nameOf(about), spanOptions, parent, async (span) => {
+      return tracer.startActiveSpan(nameOf(about), spanOptions, parent, (span) => {
+        // A trace of its own is not carried on: whoever handles the message points to where it was sent.
+        const carried = isLink || about.isPublish !== true ? undefined : carriedBy(span);
+        if (span.isRecording?.() === false) return run(carried);
         const opened: OpenSpan = { span, endedMs: undefined };
-        open.set(id, opened);
+        open.add(handler, delivery, opened);
+        const ended = (): void => void (opened.endedMs = effects.now().wallMs);
+        let result: unknown;
         try {
-          // A trace of its own is not carried on: whoever handles the message points to where it was sent.
-          await run(isLink || about.isPublish !== true ? undefined : carriedBy(span));
+          return (result = run(carried));
         } finally {
-          opened.endedMs = effects.now().wallMs;
+          if (isThenable(result)) result.then(ended, ended);
+          else ended();
         }
       });
     },
     observe(event) {
-      if (event.kind === 'stopped') for (const id of open.keys()) end(id, UNKNOWN);
-      else observeRun(event, end);
+      if (event.kind === 'stopped') open.endAll();
+      else observeRun(event, open);
     },
   };
 }
@@ -97,21 +91,53 @@ interface OpenSpan {
   endedMs: number | undefined;
 }
 
-type EndSpan = (id: string, attributes: Attributes, finish?: (span: SpanLike) => void) => void;
+/** Spans whose runs have not been told to be over, by handler and message. */
+class OpenSpans {
+  readonly #byHandler = new Map<string, Map<string, OpenSpan>>();
+  #size = 0;
+
+  add(handler: string, { id }: Delivery, opened: OpenSpan): void {
+    let spans = this.#byHandler.get(handler);
+    if (!spans) this.#byHandler.set(handler, (spans = new Map()));
+    const [oldest] = this.#size < MAX_OPEN ? [] : spans.keys();
+    if (oldest !== undefined) this.end(handler, { id: oldest }, UNKNOWN);
+    spans.set(id, opened);
+    this.#size += 1;
+  }
+
+  end(handler: string, { id }: Pick<Delivery, 'id'>, attributes: Attributes, finish?: (span: SpanLike) => void): void {
+    const spans = this.#byHandler.get(handler);
+    const found = spans?.get(id);
+    if (!spans || !found) return;
+    spans.delete(id);
+    this.#size -= 1;
+    found.span.setAttributes(attributes);
+    finish?.(found.span);
+    // Told late or not at all: the time until then is not the run's.
+    if (attributes === UNKNOWN) found.span.end(found.endedMs);
+    else found.span.end();
+  }
+
+  endAll(): void {
+    for (const [handler, spans] of this.#byHandler) for (const id of spans.keys()) this.end(handler, { id }, UNKNOWN);
+  }
+}
 
 const UNKNOWN: Attributes = { 'holdfast.outcome': 'unknown' };
 
-function observeRun(event: RelayEvent, end: EndSpan): void {
+const DONE: Attributes = { 'holdfast.outcome': 'done' };
+
+function observeRun(event: RelayEvent, open: OpenSpans): void {
   switch (event.kind) {
     case 'run-done':
-      return end(idOf(event.handler, event.delivery), { 'holdfast.outcome': 'done' });
+      return open.end(event.handler, event.delivery, DONE);
     case 'run-refused':
-      return end(idOf(event.handler, event.delivery), {
+      return open.end(event.handler, event.delivery, {
         'holdfast.outcome': 'refused',
         'holdfast.refused_reason': event.reason,
       });
     case 'run-interrupted':
-      return end(idOf(event.handler, event.delivery), {
+      return open.end(event.handler, event.delivery, {
         'holdfast.outcome': 'interrupted',
         'holdfast.interrupted_reason': event.reason,
       });
@@ -123,7 +149,7 @@ function observeRun(event: RelayEvent, end: EndSpan): void {
         'error.type': error.code ?? error.kind,
         ...(next.kind === 'retry' ? { 'holdfast.retry_delay_ms': next.delayMs } : { 'holdfast.reason': next.reason }),
       };
-      return end(idOf(handler, delivery), attributes, (span) => {
+      return open.end(handler, delivery, attributes, (span) => {
         span.addEvent('exception', exceptionOf(error));
         span.setStatus({ code: ERROR, message: `${error.name}: ${error.message}` });
       });
@@ -131,11 +157,6 @@ function observeRun(event: RelayEvent, end: EndSpan): void {
     default:
       return;
   }
-}
-
-/** One run among those of this process: a message, its handler, and which attempt. */
-function idOf(handler: string, { id, cycle, rerun, attempts }: Delivery): string {
-  return `${id} ${cycle} ${rerun} ${attempts} ${handler}`;
 }
 
 function nameOf({ delivery, isPublish }: RunAbout): string {

@@ -7,6 +7,8 @@ export type Attributes = Record<string, string | number | boolean>;
 /** What we do to a span. OpenTelemetry's `Span` fits as it is. */
 export interface SpanLike {
   spanContext(): SpanContextLike;
+  /** False: nobody will see it. */
+  isRecording?(): boolean;
   setAttributes(attributes: Attributes): unknown;
   addEvent(name: string, attributes: Attributes): unknown;
   setStatus(status: { code: number; message?: string }): unknown;

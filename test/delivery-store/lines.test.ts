@@ -2,6 +2,8 @@ import { expect, onTestFinished } from 'vitest';
 import { postgresDelivery } from '../../src/postgres/delivery/postgres-delivery.ts';
 import { systemEffects } from '../../src/system/effects.ts';
 import { needs } from '../support/needs.ts';
+import { forgetFlows } from '../../src/postgres/delivery/forget-old.ts';
+import { sqlRunner } from '../../src/postgres/sql-runner.ts';
 import { openDeliveries, to } from './delivery-database.ts';
 
 const test = needs('postgres');
@@ -168,4 +170,59 @@ test('a line that has been paused for long is told of when it goes on, here and 
   await expect.poll(() => told).toContain('queue:mail');
   await flowControls.resetRate('ann');
   expect(told).toContain('flow:ann');
+});
+
+test('Keys of flow control are forgotten when nothing goes on under them, and keep their limits while something does [X.8]', async ({
+  postgres,
+}) => {
+  const { flowControls, publishing, database } = await openDeliveries(postgres);
+  const publish = (flowKey: string, flow?: object): Promise<unknown> =>
+    publishing.publish([to('https://a.example/', { flowKey }, flow === undefined ? {} : { flow })]);
+  for (const key of ['waits', 'used', 'gone', 'paused', 'pinned']) await publish(key, { parallelism: 3 });
+  await flowControls.pause('paused');
+  await flowControls.pin('pinned', { rate: 1 });
+  await database.sql(`delete from $S.delivery where key <> 'flow:waits'`);
+  await database.sql(`update $S.http_flow set used_at = now() - interval '15 days'`);
+  // Without limits of its own: those that were given last are meant.
+  await publish('used');
+  await database.sql(`delete from $S.delivery where key = 'flow:used'`);
+  await forgetFlows(sqlRunner(database.pool), `"${database.schema}"`, 14 * 86_400_000);
+  expect((await flowControls.list()).map(({ key, parallelism }) => `${key} ${parallelism}`)).toEqual([
+    'paused 3',
+    'pinned 3',
+    'used 3',
+    'waits 3',
+  ]);
+});
+
+test('Why a delivery waits is said of its line: open, paused, or only busy [X.6] [X.10]', async ({ postgres }) => {
+  const { publishOne, publishing, flowControls, queues, destinations, database } = await openDeliveries(postgres);
+  await database.worker('host 1', [1]);
+  const [first = ''] = await publishOne(to('https://a.example/'));
+  const [second = ''] = await publishOne(to('https://a.example/'));
+  const [mail = ''] = await publishOne(to('https://b.example/', { queue: 'mails' }));
+  const [next = ''] = await publishOne(to('https://b.example/', { queue: 'mails' }));
+  await publishing.publish([to('https://b.example/', { flowKey: 'ann' }, { flow: { parallelism: 2 } })]);
+  const [flowing = ''] = await publishOne(to('https://b.example/', { flowKey: 'ann' }));
+  await database.sql(
+    `insert into $S.lease (unit, owner) select d.unit, w.id from $S.delivery d, $S.worker w on conflict do nothing`,
+  );
+  const why = async (id: string): Promise<unknown> => {
+    const answer = await database.operator.why(id);
+    return answer.kind === 'why' ? answer.deliveries[0]?.reason : answer;
+  };
+  const queued = { kind: 'queued' };
+  // Several go to a destination at once; a queue is one after the other unless it says otherwise.
+  expect([await why(first), await why(second), await why(flowing)]).toMatchObject([queued, queued, queued]);
+  expect([await why(mail), await why(next)]).toMatchObject([queued, { kind: 'behind', messageId: mail }]);
+  await queues.upsert('mails', { parallelism: 2 });
+  expect(await why(next)).toMatchObject(queued);
+  await destinations.open('https://a.example', { actor: 'ann' });
+  await queues.upsert('mails', { isPaused: true });
+  await flowControls.pause('ann');
+  expect([await why(second), await why(mail), await why(flowing)]).toEqual([
+    { kind: 'line-held', line: 'to:https://a.example', because: 'breaker', probeAt: undefined },
+    { kind: 'line-held', line: 'queue:mails', because: 'paused', probeAt: undefined },
+    { kind: 'line-held', line: 'flow:ann', because: 'paused', probeAt: undefined },
+  ]);
 });

@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { DELIVERY_SERVICE, DELIVERY_TYPE, type DeliveryRequest, lineOf } from '../../src/delivery/delivery-request.ts';
-import { type DeliveryOptions, type RunningDeliveries, startDeliveries } from '../../src/delivery/delivery-server.ts';
+import type { RunningRelay } from '../../src/relay/relay.ts';
+import { type DeliveryOptions, startDeliveries } from '../../src/delivery/delivery-server.ts';
 import { event, holdfast, type RelayEvent } from '../../src/index.ts';
 import { memoryStore, type MemoryStore, type MemoryTransaction } from '../../src/testing/index.ts';
 import { MemorySender } from './memory-sender.ts';
@@ -52,10 +53,10 @@ export interface DeliveryKit {
   readonly store: MemoryStore;
   readonly sender: MemorySender;
   readonly events: RelayEvent[];
-  readonly running: RunningDeliveries;
+  readonly running: RunningRelay;
   publish(request: Partial<DeliveryRequest> & { readonly url: string }): Promise<string>;
   /** Another process on the same store. */
-  another(options?: Partial<DeliveryOptions<MemoryTransaction>>): Promise<RunningDeliveries>;
+  another(options?: Partial<DeliveryOptions<MemoryTransaction>>): Promise<RunningRelay>;
 }
 
 /** Deliveries over a store in memory, to destinations on this machine. Stopped when the test ends. */

@@ -124,6 +124,33 @@ describe('the overview', () => {
     expect(await oldest()).toEqual([expect.any(Number), expect.any(Number), expect.any(Number)]);
   });
 
+  test('a delivery whose destination, queue or key stands still is not late, and an open destination is told of [X.10]', async ({
+    postgres: server,
+  }) => {
+    const database = await OperatorDatabase.open(server);
+    await database.handler(1, 'delivery', 'deliver');
+    await database.worker('host 1', [1]);
+    for (const key of ['to:https://a.example', 'queue:mails', 'flow:tenant'])
+      await database.delivery({ handler: 1, key, type: 'http.delivery' });
+    await database.sql(`update $S.delivery set created_at = now() - interval '2 minutes'`);
+    const told = async (): Promise<string[]> =>
+      (await database.operator.overview()).attention.map(({ kind, link }) => `${kind} ${link}`);
+    const late = 'late messages?handler=delivery%2Fdeliver&status=pending';
+    const stop = [
+      `insert into $S.http_destination (destination, state) values ('https://a.example', 2)`,
+      `insert into $S.http_queue (name, is_paused) values ('mails', true)`,
+      `insert into $S.http_flow (key, is_paused) values ('tenant', true)`,
+    ];
+    expect(await told()).toEqual([late]);
+    for (const statement of stop.slice(0, 2)) await database.sql(statement);
+    expect(await told()).toEqual(['breaker-open destinations', late]);
+    await database.sql(stop[2] ?? '');
+    expect(await told()).toEqual(['breaker-open destinations']);
+    // Other handlers may have keys that look the same.
+    await database.sql(`update $S.delivery set type = 'order.placed'`);
+    expect(await told()).toEqual(['breaker-open destinations', late]);
+  });
+
   test('of an empty database says that no worker runs, and has all its steps [X.18]', async ({ postgres: server }) => {
     const database = await OperatorDatabase.open(server);
     const overview = await database.operator.overview();

@@ -95,7 +95,7 @@ export async function stage(server: TestServer): Promise<Stage> {
     },
   };
   addHandlers(on, { mail, growth, commands, client });
-  for (const of of [shop, mail, growth]) await here.start({ of, pollMs: 50, observers: [facts.relay] });
+  for (const one of [shop, mail, growth]) await here.start({ of: one, pollMs: 50, observers: [facts.relay] });
   return on;
 }
 

@@ -1,14 +1,21 @@
 import { expect } from 'vitest';
-
 import { runHere } from '../cli/run-here.ts';
-import { openDeliveries, SECRET } from '../delivery-store/delivery-database.ts';
+import { type DeliveryDatabase, openDeliveries, SECRET } from '../delivery-store/delivery-database.ts';
+import { serveHere, TOKENS } from '../server/serving.ts';
 import { needs } from '../support/needs.ts';
 
-needs('postgres')(
-  'Endpoints and destinations are listed and changed on the command line, for people and as JSON [X.8] [X.10]',
-  async ({ postgres }) => {
-    const { database, endpoints } = await openDeliveries(postgres);
-    const env = { DATABASE_URL: postgres.url, HOLDFAST_SCHEMA: database.schema, HOLDFAST_SECRET: SECRET };
+const test = needs('postgres');
+
+for (const on of ['a database', 'a server'] as const) {
+  test(`Endpoints and destinations of ${on} are listed and changed on the command line, for people and as JSON [X.8] [X.10]`, async ({
+    postgres,
+  }) => {
+    const deliveries = await openDeliveries(postgres);
+    const { database, endpoints } = deliveries;
+    const env =
+      on === 'a database'
+        ? { DATABASE_URL: postgres.url, HOLDFAST_SCHEMA: database.schema, HOLDFAST_SECRET: SECRET }
+        : await served(deliveries);
     const run = (...line: string[]): ReturnType<typeof runHere> => runHere(line, { env });
     const ask = async <T>(...line: string[]): Promise<T> => {
       const { code, out, err } = await run(...line, '--json');
@@ -68,10 +75,6 @@ needs('postgres')(
     expect((await run('endpoints', 'enable', 'ep_none')).err).toContain('there is no endpoint ep_none');
     expect(await run('endpoints', 'delete', id)).toMatchObject({ code: 1, err: expect.stringContaining('pass --yes') });
     expect(await ask('endpoints', 'delete', id, '--yes')).toEqual({ id, isDeleted: true });
-    const secretless = await runHere(['endpoints', 'add', 'https://shop.example'], {
-      env: { ...env, HOLDFAST_SECRET: '' },
-    });
-    expect([secretless.code, secretless.err]).toEqual([1, expect.stringContaining('HOLDFAST_SECRET')]);
 
     expect((await run('destinations')).out).toBe('Nothing was delivered anywhere yet.\n');
     const opened = await run('destinations', 'open', 'https://shop.example/path', '--reason', 'they asked');
@@ -83,5 +86,32 @@ needs('postgres')(
     });
     expect((await run('destinations', 'close', 'https://shop.example')).err).toContain('closed already');
     expect((await run('destinations', 'open', 'shop')).err).toContain('https://api.example.com');
-  },
-);
+  });
+}
+
+test('An endpoint cannot be added to a database without the secret that seals its own [X.8]', async ({ postgres }) => {
+  const { database } = await openDeliveries(postgres);
+  const { code, err } = await runHere(['endpoints', 'add', 'https://shop.example'], {
+    env: { DATABASE_URL: postgres.url, HOLDFAST_SCHEMA: database.schema },
+  });
+  expect([code, err]).toEqual([1, expect.stringContaining('HOLDFAST_SECRET')]);
+});
+
+test('A server lets a token do on the command line what its role may, and one that does not deliver says so [X.9]', async ({
+  postgres,
+}) => {
+  const deliveries = await openDeliveries(postgres);
+  const add = ['endpoints', 'add', 'https://shop.example'];
+  const env = await served(deliveries);
+  const asViewer = await runHere(add, { env: { ...env, HOLDFAST_TOKEN: TOKENS[0].token } });
+  expect([asViewer.code, asViewer.err]).toEqual([1, expect.stringContaining('admin')]);
+  const { url } = await serveHere({ operator: deliveries.database.operator, tokens: TOKENS });
+  const without = await runHere(['destinations'], { env: { ...env, HOLDFAST_SERVER: url } });
+  expect([without.code, without.err]).toEqual([1, expect.stringContaining('it knows no api/delivery/destinations')]);
+});
+
+/** What the command line is told of a server with these deliveries, as an admin. */
+async function served(deliveries: DeliveryDatabase): Promise<Record<string, string>> {
+  const { url } = await serveHere({ operator: deliveries.database.operator, deliveries, tokens: TOKENS });
+  return { HOLDFAST_SERVER: url, HOLDFAST_TOKEN: TOKENS[2].token };
+}

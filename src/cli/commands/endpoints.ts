@@ -4,8 +4,8 @@ import type {
   EndpointOutcome,
   WebhookEndpointInput,
   WebhookEndpointRecord,
-  WebhookEndpoints,
 } from '../../delivery/webhook-endpoints.ts';
+import type { RemoteDeliveries } from '../../server/remote-deliveries.ts';
 import { CliError, EXIT, usageError } from '../cli-error.ts';
 import type { Command, Invocation } from '../command.ts';
 import { confirm } from '../confirm.ts';
@@ -19,6 +19,7 @@ import { subVerb } from '../page-options.ts';
 const VERBS = ['list', 'add', 'secrets', 'rotate', 'enable', 'disable', 'resend', 'recover', 'delete'] as const;
 
 type Verb = (typeof VERBS)[number];
+type Endpoints = RemoteDeliveries['endpoints'];
 
 /** `holdfast endpoints`: who is told of events by webhook. */
 export const endpoints: Command = {
@@ -47,8 +48,8 @@ export const endpoints: Command = {
     reason: { value: '<text>', summary: 'why, for the audit' },
   },
   details: [
-    'add, secrets and rotate need HOLDFAST_SECRET: secrets are sealed by it. resend takes the id of a message too. What waits',
-    'for an endpoint that is disabled is kept, and goes on when it is enabled.',
+    'On a database add, secrets and rotate need HOLDFAST_SECRET: secrets are sealed by it. resend takes the id of a message',
+    'too. What waits for an endpoint that is disabled is kept, and goes on when it is enabled.',
   ],
   examples: [
     'holdfast endpoints',
@@ -67,7 +68,7 @@ export const endpoints: Command = {
   },
 };
 
-async function list({ io, output }: Invocation, all: WebhookEndpoints): Promise<void> {
+async function list({ io, output }: Invocation, all: Endpoints): Promise<void> {
   const items = await all.list();
   const nowMs = io.effects.now().wallMs;
   const { green, red, yellow } = output.paint;
@@ -97,7 +98,7 @@ function stateOf({ state, disabledBecause }: WebhookEndpointRecord): string {
   return disabledBecause === undefined ? state : `${state}: ${BECAUSE[disabledBecause]}`;
 }
 
-async function add(invocation: Invocation, all: WebhookEndpoints, url: string | undefined): Promise<void> {
+async function add(invocation: Invocation, all: Endpoints, url: string | undefined): Promise<void> {
   if (url === undefined) throw usageError('name the address: holdfast endpoints add https://shop.example/hooks');
   const { output, options } = invocation;
   const endpoint = done(await all.create(inputOf(url, options), byWhom(invocation)));
@@ -138,7 +139,7 @@ function secondsOf(text: string): number {
 
 async function change(
   invocation: Invocation,
-  all: WebhookEndpoints,
+  all: Endpoints,
   verb: Exclude<Verb, 'list' | 'add'>,
   [id, messageId]: readonly string[],
 ): Promise<void> {
@@ -187,12 +188,7 @@ async function change(
   }
 }
 
-async function rotate(
-  { io, options, output }: Invocation,
-  all: WebhookEndpoints,
-  id: string,
-  by: ChangedBy,
-): Promise<void> {
+async function rotate({ io, options, output }: Invocation, all: Endpoints, id: string, by: ChangedBy): Promise<void> {
   const graceMs = options.durationMs('grace');
   const outcome = await all.rotateSecret(id, by, {
     graceHours: graceMs === undefined ? undefined : graceMs / 3_600_000,

@@ -155,7 +155,9 @@ function recoveriesCard({ faults, marks }: DrillLedger): Html | undefined {
   return html`<section class="card">
     <h2>Until work went on</h2>
     <p class="muted">
-      From when a fault was put right until the next effect; of silence, from its beginning; of a killed or hung worker, until all it had in its hand was done.</p>
+      From when a fault was put right until the next effect; of silence, from its beginning; of a killed or hung worker,
+      until all it had in its hand was done.
+    </p>
     <div class="bars">${bars}</div>
   </section>`;
 }

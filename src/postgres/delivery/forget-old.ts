@@ -1,4 +1,5 @@
 import type { SqlRunner } from '../sql-runner.ts';
+import { lineWaiting } from './line-waiting.ts';
 
 const BATCH = 1_000;
 /** How many batches one round deletes at most: what is left waits for the next. */
@@ -9,6 +10,15 @@ export async function forgetDestinations(sql: SqlRunner, schema: string, keepMs:
   const destinationForget = `delete from ${schema}.http_destination where state = 0 and not is_held
     and last_attempt_at < clock_timestamp() - $1::text::float8 * interval '1 millisecond'`;
   await sql.query(destinationForget, [keepMs]);
+}
+
+/** Forgets keys of flow control that nothing was published under for so long, where nothing waits and nobody has said anything by hand. */
+export async function forgetFlows(sql: SqlRunner, schema: string, keepMs: number): Promise<void> {
+  const isOld = `not (f.is_paused or f.is_parallelism_pinned or f.is_rate_pinned)
+      and f.used_at < clock_timestamp() - $1::text::float8 * interval '1 millisecond'`;
+  const flowForget = `with old as (select f.key from ${schema}.http_flow f where ${isOld} order by f.used_at limit ${BATCH})
+    delete from ${schema}.http_flow f using old where f.key = old.key and ${isOld} and ${lineWaiting(schema, `'flow:' || f.key`)} = 0`;
+  await sql.query(flowForget, [keepMs]);
 }
 
 /** Forgets lines of the log that are older than `keepMs`, the oldest first, a thousand in a statement. Answers how many. */

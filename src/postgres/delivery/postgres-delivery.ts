@@ -14,7 +14,7 @@ import { destinationBreakers, destinations } from './destinations.ts';
 import { endpointSights } from './endpoint-sights.ts';
 import { webhookEndpoints } from './endpoints.ts';
 import { flowControls } from './flow-controls.ts';
-import { forgetDestinations, forgetLog } from './forget-old.ts';
+import { forgetDestinations, forgetFlows, forgetLog } from './forget-old.ts';
 import { LineCopy } from './line-copy.ts';
 import { deliveryLog } from './log.ts';
 import { deliveryMessages } from './messages.ts';
@@ -102,6 +102,7 @@ export function postgresDelivery(options: PostgresDeliveryOptions): PostgresDeli
       ...following(copy, effects, async () => {
         await forgetLog(sql, schema, rules.keepLogMs);
         await forgetDestinations(sql, schema, rules.keepLogMs);
+        await forgetFlows(sql, schema, rules.keepLogMs);
       }),
       takeRate: takeRates(sql, schema),
       signingKeys: () => keys.cached(),

@@ -9,9 +9,15 @@ export function publishFunctions(schema: string): readonly string[] {
   return [notePlaces(schema), takeIn(schema), publish(schema), report(schema)];
 }
 
+/** No limit is given: those that were given before are meant. */
+function saysNothing(row: string): string {
+  return `coalesce(${row}.parallelism, ${row}.rate) is null`;
+}
+
 /**
- * Queues that are not there yet, and limits that are not what is there: `{ queues: [name], flows: [{ key, hasRules, … }] }`. What is there
- * as it is said is looked at and not locked: those who publish under one key do not wait for each other.
+ * Queues that are not there yet, and limits that are not what is there: `{ queues: [name], flows: [{ key, parallelism, rate, period_ms }] }`. What is there
+ * as it is said is looked at and not locked: those who publish under one key do not wait for each other. That a key is used is written
+ * once an hour, so that one that is not can be forgotten.
  */
 function notePlaces(schema: string): string {
   const isSame = `f.is_parallelism_pinned or f.parallelism is not distinct from n.parallelism`;
@@ -22,13 +28,14 @@ function notePlaces(schema: string): string {
         where not exists (select from ${schema}.http_queue k where k.name = q) order by q on conflict do nothing;
       insert into ${schema}.http_flow as f (key, parallelism, rate, period_ms)
         select n.key, n.parallelism, n.rate, n.period_ms
-        from json_to_recordset(about::json -> 'flows') as n (key text, has_rules boolean, parallelism int, rate int, period_ms bigint)
-        where not exists (select from ${schema}.http_flow f where f.key = n.key and (not n.has_rules or (${isSame}) and (${isSameRate})))
+        from json_to_recordset(about::json -> 'flows') as n (key text, parallelism int, rate int, period_ms bigint)
+        where not exists (select from ${schema}.http_flow f where f.key = n.key and f.used_at > now() - interval '1 hour'
+          and (${saysNothing('n')} or (${isSame}) and (${isSameRate})))
         order by n.key
-        on conflict (key) do update set tx = pg_current_xact_id(),
-          parallelism = case when f.is_parallelism_pinned then f.parallelism else excluded.parallelism end,
-          rate = case when f.is_rate_pinned then f.rate else excluded.rate end,
-          period_ms = case when f.is_rate_pinned then f.period_ms else excluded.period_ms end;
+        on conflict (key) do update set tx = pg_current_xact_id(), used_at = now(),
+          parallelism = case when f.is_parallelism_pinned or ${saysNothing('excluded')} then f.parallelism else excluded.parallelism end,
+          rate = case when f.is_rate_pinned or ${saysNothing('excluded')} then f.rate else excluded.rate end,
+          period_ms = case when f.is_rate_pinned or ${saysNothing('excluded')} then f.period_ms else excluded.period_ms end;
     end $body$`;
 }
 

@@ -101,7 +101,6 @@ export function placesOf(requests: readonly PublishRequest[]): string | null {
   if (queues.size === 0 && flows.size === 0) return null;
   const rows = [...flows].map(([key, rules]) => ({
     key,
-    has_rules: rules !== undefined,
     parallelism: rules?.parallelism,
     rate: rules?.rate,
     period_ms: rules?.rate === undefined ? undefined : (rules.periodMs ?? DEFAULT_PERIOD_MS),

@@ -5,6 +5,7 @@ import { sentSoFar } from '../relay/sample.ts';
 const CAP = 10_000;
 const DEAD_CAP = 100_000;
 const HELD_CAP = 1_000;
+const DESTINATION_CAP = 100;
 /** Hundreds of looks into an index are taken for dear enough to be compiled, which takes longer than they do. */
 const SETTINGS = 'set jit = off set enable_seqscan = off';
 
@@ -54,6 +55,9 @@ function presentStatement(schema: string): string {
       'aliveMs', (select floor(extract(epoch from clock_timestamp() - min(w.joined_at)) * 1000) from live w),
       'heldKeys', (select count(*) from (select distinct d.unit, d.key from ${schema}.delivery d
         where d.holds and d.key is not null and d.state = 2 limit ${HELD_CAP}) k),
+      'destinations', coalesce((select json_agg(json_build_object('destination', d.destination, 'isHeld', d.is_held, 'error', d.error)
+          order by d.destination) from (
+        select * from ${schema}.http_destination d where d.state <> 0 or d.is_held order by d.destination limit ${DESTINATION_CAP}) d), '[]'),
       'withoutHandler', (select count(*) from (select from ${schema}.delivery d where d.handler = 0 and d.state < 2 limit ${CAP}) d),
       'last', (select json_build_object('ms', floor(extract(epoch from s.at) * 1000), 'isFull', s.is_full, 'unserved', s.unserved)
         from ${schema}.sample s order by s.minute desc limit 1),

@@ -1,3 +1,4 @@
+import type { AttentionFacts } from '../../operator/attention.ts';
 import type { HandlerRecord } from '../../operator/operator-records.ts';
 import type { HandlerOverview } from '../../operator/overview.ts';
 import type { HouseReport } from '../../relay/house-report.ts';
@@ -17,6 +18,7 @@ export interface Present {
   readonly aliveMs: number | undefined;
   /** Keys that stand still behind a dead letter; counted up to 1,000. */
   readonly heldKeys: number;
+  readonly destinations: AttentionFacts['destinations'];
   /** Messages whose type no handler takes. */
   readonly withoutHandler: number;
   /** What the housekeeper saw last. */
@@ -32,7 +34,10 @@ type HandlerNumbers = Omit<HandlerOverview, Exclude<keyof HandlerRecord, 'servic
 /** Reads how things are, by indexes alone. */
 export async function readPresent(sql: SqlRunner, schema: string): Promise<Present> {
   const [row] = await sql.query(`select ${schema}.overview_present() as row`);
-  const fields = readJson(row, 'row') as Fields & { readonly handlers: readonly Fields[] };
+  const fields = readJson(row, 'row') as Fields & {
+    readonly handlers: readonly Fields[];
+    readonly destinations: readonly Fields[];
+  };
   const records = await handlerVerbs(sql, schema).handlers();
   const numbers = fields.handlers.map((one) => readRecord<HandlerNumbers>(one, []));
   // One that registered between the two answers has its numbers the next time.
@@ -40,5 +45,6 @@ export async function readPresent(sql: SqlRunner, schema: string): Promise<Prese
     const own = numbers.find(({ service, handler }) => service === record.service && handler === record.handler);
     return own === undefined ? [] : [{ ...record, ...own }];
   });
-  return { ...readRecord<Present>(fields, []), handlers };
+  const destinations = fields.destinations.map((one) => readRecord<Present['destinations'][number]>(one, []));
+  return { ...readRecord<Present>(fields, []), destinations, handlers };
 }

@@ -60,13 +60,14 @@ function factsOf(
   present: Present,
 ): Pick<
   AttentionFacts,
-  'isPaused' | 'workers' | 'heldKeys' | 'withoutHandler' | 'isFull' | 'sampledMsAgo' | 'aliveMs'
+  'isPaused' | 'workers' | 'heldKeys' | 'destinations' | 'withoutHandler' | 'isFull' | 'sampledMsAgo' | 'aliveMs'
 > {
-  const { isPaused, workers, heldKeys, last, nowMs, aliveMs } = present;
+  const { isPaused, workers, heldKeys, destinations, last, nowMs, aliveMs } = present;
   return {
     isPaused,
     workers,
     heldKeys,
+    destinations,
     withoutHandler: (last?.unserved ?? []).flatMap(({ type, count }) => (type ? [{ type, count }] : [])),
     isFull: last?.isFull ?? false,
     sampledMsAgo: last && nowMs - last.ms,

@@ -71,8 +71,11 @@ function lineTables(schema: string): readonly string[] {
       period_start timestamptz,
       started int not null default 0,
       created_at timestamptz not null default clock_timestamp(),
+      -- When something was published under it, to the hour.
+      used_at timestamptz not null default clock_timestamp(),
       tx xid8 not null default pg_current_xact_id()) with (fillfactor = 50)`,
     `create index http_flow_tx on ${schema}.http_flow (tx)`,
+    `create index http_flow_used on ${schema}.http_flow (used_at) where not (is_paused or is_parallelism_pinned or is_rate_pinned)`,
     `create table ${schema}.http_group (
       name text primary key,
       -- [{ name?, url }], in the order they were added.
