@@ -29,7 +29,7 @@ export interface Workload {
 
 /** Of a soak, each second. */
 const RATE = 100;
-/** A soak that is behind by so many waits, and does not pile up. */
+/** A soak that is behind by so many waits, and does not pile up: what is sent, and what is handled. */
 const MOST_BEHIND = 2_000;
 const GRANT_EVERY_MS = 100;
 const MOST_PAUSE_MS = 5_000;
@@ -65,6 +65,7 @@ class RunningWorkload {
   readonly #injected: InjectedFault[] = [];
   readonly #beganMs = systemEffects.monoMs();
   #granted = 0;
+  #open = 0;
   #phase: WorkloadProgress['phase'] = 'working';
   #fault: FaultName | undefined;
 
@@ -123,7 +124,7 @@ class RunningWorkload {
     const over = new AbortController();
     const granting = (async () => {
       while (!over.signal.aborted && !this.#run.signal.aborted) {
-        if (this.#granted - sender.news.acknowledged < MOST_BEHIND)
+        if (this.#granted - sender.news.acknowledged < MOST_BEHIND && this.#open < MOST_BEHIND)
           this.#grant(this.#granted + (RATE * GRANT_EVERY_MS) / 1_000);
         await sleep(GRANT_EVERY_MS);
       }
@@ -214,6 +215,7 @@ class RunningWorkload {
   #tell(progress: DrillProgress): void {
     const { settings } = this.#site;
     const { sent, effects } = progress;
+    this.#open = progress.open;
     const bySize = (sent + effects) / (Math.max(settings.messages, this.#granted) * (1 + HANDLERS.length));
     const share = settings.forMs > 0 && this.#phase === 'working' ? this.#elapsedMs() / settings.forMs : bySize;
     this.#onProgress({ phase: this.#phase, sent, effects, share: Math.min(1, share), fault: this.#fault });

@@ -3,6 +3,8 @@ import { recoveriesOf } from '../drills/recoveries.ts';
 import { formatDuration } from './duration.ts';
 import type { Output } from './output.ts';
 
+const MEGABYTE = 1_048_576;
+
 /** The faults of a run: how often each was injected, how often it hit, and how long until work went on. */
 export function showFaults(output: Output, { faults, marks }: DrillLedger): void {
   const { paint } = output;
@@ -33,7 +35,7 @@ function recoveryText(marks: DrillLedger['marks'], name: string): string | undef
 }
 
 /** What was counted, in the words of the promise. */
-export function showCounts(output: Output, { counts }: DrillLedger): void {
+export function showCounts(output: Output, { counts, samples }: DrillLedger): void {
   const { suppressed } = counts;
   output.fields([
     ['sent', counts.sent],
@@ -47,5 +49,17 @@ export function showCounts(output: Output, { counts }: DrillLedger): void {
     ['lost', counts.lost],
     ['order violations', counts.orderViolations],
     ['dead letters', `${counts.deadLetters}, poison ${counts.poison}`],
+    ['memory of a worker', memoryText(samples)],
   ]);
+}
+
+/** What the largest worker took at first, and at most: what only grows is kept for nobody. */
+function memoryText(samples: DrillLedger['samples']): string | undefined {
+  const largest = samples.map(({ rss }) => Math.max(0, ...rss)).filter((bytes) => bytes > 0);
+  const [first] = largest;
+  if (first === undefined) return undefined;
+  const [atFirst, atMost, atLast] = [first, Math.max(...largest), largest.at(-1) ?? 0].map((bytes) =>
+    Math.round(bytes / MEGABYTE),
+  );
+  return `${atFirst} MB at first, ${atMost} MB at most, ${atLast} MB at last`;
 }
