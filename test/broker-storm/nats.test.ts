@@ -2,7 +2,8 @@ import { afterAll, expect, onTestFinished } from 'vitest';
 import { amount } from '../support/amount.ts';
 import { needs } from '../support/needs.ts';
 import { type PrivateNats, privateNats } from '../transport/private-nats.ts';
-import { brokerProxy } from './broker-proxy.ts';
+import { TcpProxy } from '../../src/chaos/tcp-proxy.ts';
+import { systemEffects } from '../../src/system/effects.ts';
 import { outage } from './outage.ts';
 import { storm } from './storm.ts';
 
@@ -24,7 +25,7 @@ test(
   { timeout: 600_000 },
   async ({ postgres, natsServer }) => {
     const nats = await started(natsServer.url);
-    const proxy = await brokerProxy(nats.port);
+    const proxy = await TcpProxy.open({ host: '127.0.0.1', port: nats.port }, systemEffects);
     onTestFinished(() => proxy.close());
     const broker = { kind: 'nats', port: proxy.port } as const;
     const about = { postgres, broker, messages: amount(1_200, 10_000), members: 3, hardTroubles: amount(1, 3) };

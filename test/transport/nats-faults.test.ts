@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, onTestFinished } from 'vitest';
 import { event } from '../../src/index.ts';
 import { nats, type NatsOptions } from '../../src/nats/index.ts';
-import { brokerProxy } from '../broker-storm/broker-proxy.ts';
+import { TcpProxy } from '../../src/chaos/tcp-proxy.ts';
+import { systemEffects } from '../../src/system/effects.ts';
 import { localNats } from '../support/nats-server.ts';
 import { needs } from '../support/needs.ts';
 import type { InboundMessage } from '../../src/transport/broker.ts';
@@ -121,7 +122,7 @@ describe('a NATS', () => {
     natsServer,
   }) => {
     const broker = await started(natsServer.url);
-    const proxy = await brokerProxy(broker.port);
+    const proxy = await TcpProxy.open({ host: '127.0.0.1', port: broker.port }, systemEffects);
     onTestFinished(() => proxy.close());
     const options = { servers: localNats(proxy.port), prefix: newPrefix() };
     const publisher = openBroker(options);
@@ -142,7 +143,7 @@ describe('a NATS', () => {
     natsServer,
   }) => {
     const broker = await started(natsServer.url);
-    const proxy = await brokerProxy(broker.port);
+    const proxy = await TcpProxy.open({ host: '127.0.0.1', port: broker.port }, systemEffects);
     onTestFinished(() => proxy.close());
     const prefix = newPrefix();
     const reading = openBroker({ servers: localNats(proxy.port), prefix });
@@ -168,7 +169,7 @@ describe('a NATS', () => {
     natsServer,
   }) => {
     const broker = await started(natsServer.url);
-    const proxy = await brokerProxy(broker.port);
+    const proxy = await TcpProxy.open({ host: '127.0.0.1', port: broker.port }, systemEffects);
     onTestFinished(() => proxy.close());
     const prefix = newPrefix();
     const reading = openBroker({ servers: localNats(proxy.port), prefix });
