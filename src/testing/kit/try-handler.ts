@@ -152,7 +152,7 @@ function checkedHandler<Tx>(
 
 function deliveryOf<Tx>(
   service: string,
-  { type, version = 1 }: Pick<EventDefinition<never>, 'type' | 'version'>,
+  { type, version }: Pick<EventDefinition<never>, 'type' | 'version'>,
   key: string | undefined,
   payload: string,
   { attempt = 1, replays = 0, headers }: TryOptions<Tx>,
