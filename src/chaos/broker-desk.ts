@@ -1,4 +1,5 @@
 import { createSleep } from '../kernel/sleep.ts';
+import { streamName } from '../nats/topology.ts';
 import { systemEffects } from '../system/effects.ts';
 import { within } from '../transport/within.ts';
 import { addressesOf, type BrokerWay, type DrillRedis, openRedis, placesOf } from './broker-way.ts';
@@ -22,8 +23,18 @@ const sleep = createSleep(systemEffects);
 
 /** The desk at the broker of a way. */
 export function openDesk(way: BrokerWay): BrokerDesk {
-  if (way.kind === 'redis') return redisDesk(way);
-  return way.kind === 'rabbitmq' ? rabbitmqDesk(way) : kafkaDesk(way);
+  switch (way.kind) {
+    case 'redis':
+      return redisDesk(way);
+    case 'rabbitmq':
+      return rabbitmqDesk(way);
+    case 'kafka':
+      return kafkaDesk(way);
+    case 'nats':
+      return natsDesk(way);
+    default:
+      return way.kind satisfies never;
+  }
 }
 
 function redisDesk(way: BrokerWay): BrokerDesk {
@@ -135,4 +146,46 @@ async function isGroupGone(
     () => true,
     (error: unknown) => /GROUP_ID_NOT_FOUND/.test(JSON.stringify(error, Object.getOwnPropertyNames(error ?? {}))),
   );
+}
+
+interface NatsLink {
+  close(): Promise<unknown>;
+}
+
+interface NatsManager {
+  readonly streams: {
+    names(): AsyncIterable<string>;
+    delete(stream: string): Promise<unknown>;
+  };
+}
+
+function natsDesk(way: BrokerWay): BrokerDesk {
+  const connected = async (work: (manager: NatsManager) => Promise<unknown>): Promise<void> => {
+    const { connect } = (await import('@nats-io/transport-node')) as unknown as {
+      connect(options: object): Promise<NatsLink>;
+    };
+    const { jetstreamManager } = (await import('@nats-io/jetstream')) as unknown as {
+      jetstreamManager(link: NatsLink): Promise<NatsManager>;
+    };
+    const link = await within(systemEffects, connect({ servers: way.url }));
+    try {
+      await within(systemEffects, jetstreamManager(link).then(work));
+    } finally {
+      await within(systemEffects, link.close()).catch(() => undefined);
+    }
+  };
+  return {
+    addresses: async () => {
+      await connected(async () => undefined);
+      return addressesOf(way);
+    },
+    // Streams and consumers are made by those who use them.
+    prepare: async () => undefined,
+    remove: () =>
+      connected(async ({ streams }) => {
+        const ours: string[] = [];
+        for await (const name of streams.names()) if (name.startsWith(streamName(way.prefix))) ours.push(name);
+        for (const name of ours) await streams.delete(name);
+      }),
+  };
 }

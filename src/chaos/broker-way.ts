@@ -1,4 +1,5 @@
 import { kafka } from '../kafka/kafka-transport.ts';
+import { nats } from '../nats/nats.ts';
 import { rabbitmq } from '../rabbitmq/rabbitmq.ts';
 import { redisStreams } from '../redis/redis-streams.ts';
 import type { RedisStreamClient } from '../redis/redis-commands.ts';
@@ -7,13 +8,13 @@ import { DRILL_SERVICE, stepTaken } from './step.ts';
 import { topicOfType } from '../transport/topic-of-type.ts';
 
 /** The brokers that drills know. */
-export const BROKER_KINDS = ['redis', 'rabbitmq', 'kafka'] as const;
+export const BROKER_KINDS = ['redis', 'rabbitmq', 'kafka', 'nats'] as const;
 export type BrokerKind = (typeof BROKER_KINDS)[number];
 
 /** The way of a drill's messages through a broker. It crosses to other processes as JSON. */
 export interface BrokerWay {
   readonly kind: BrokerKind;
-  /** `redis://…`, `amqp://…`, or for Kafka `host:port`, several with commas. */
+  /** `redis://…`, `amqp://…`, `nats://…`, or for Kafka `host:port`, several with commas. */
   readonly url: string;
   /** Stands before the names of all that is made there. */
   readonly prefix: string;
@@ -39,12 +40,20 @@ export function placesOf({ prefix }: Pick<BrokerWay, 'prefix'>): BrokerPlaces {
   };
 }
 
+const USUAL_PORTS: Readonly<Record<string, string>> = {
+  'redis:': '6379',
+  'rediss:': '6379',
+  'amqp:': '5672',
+  'amqps:': '5671',
+  'nats:': '4222',
+  'tls:': '4222',
+};
+
 /** The addresses of a broker's URL, as `host:port`. */
 export function addressesOf({ kind, url }: Pick<BrokerWay, 'kind' | 'url'>): readonly string[] {
   if (kind === 'kafka') return url.split(',').map((one) => one.trim());
   const { hostname, port, protocol } = new URL(url);
-  const usual = kind === 'redis' ? '6379' : protocol === 'amqps:' ? '5671' : '5672';
-  return [`${hostname}:${port || usual}`];
+  return [`${hostname}:${port || USUAL_PORTS[protocol] || ''}`];
 }
 
 // Soon: a drill cuts connections all the time, and looks how long it takes.
@@ -55,6 +64,7 @@ export async function openTransport(way: BrokerWay): Promise<Transport> {
   const { kind, url, prefix } = way;
   if (kind === 'rabbitmq') return rabbitmq({ url, prefix });
   if (kind === 'kafka') return kafka({ brokers: addressesOf(way), prefix });
+  if (kind === 'nats') return nats({ servers: url, prefix });
   return redisStreams({ client: (await openRedis(way)).client, prefix });
 }
 

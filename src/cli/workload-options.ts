@@ -14,7 +14,7 @@ import type { OptionValues } from './option-values.ts';
 /** Options of the built-in drills. */
 export const WORKLOAD_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   via: { value: '<way>', summary: `how messages go: local, ${BROKER_KINDS.join(', ')}`, default: 'local' },
-  broker: { value: '<url>', summary: 'the broker, with --via: redis://…, amqp://…, or host:port of Kafka' },
+  broker: { value: '<url>', summary: 'the broker, with --via: redis://…, amqp://…, nats://…, or host:port of Kafka' },
   messages: { value: '<count>', summary: 'how many to send', default: '2000, load 10000' },
   keys: { value: '<count>', summary: 'over how many keys', default: '100' },
   workers: { value: '<count>', summary: 'worker processes', default: '3' },
@@ -38,11 +38,13 @@ const FORMS: Readonly<Record<BrokerKind, RegExp>> = {
   redis: /^rediss?:\/\//,
   rabbitmq: /^amqps?:\/\//,
   kafka: /^[^/\s]+:\d+/,
+  nats: /^(?:nats|tls):\/\//,
 };
 const EXAMPLES: Readonly<Record<BrokerKind, string>> = {
   redis: 'redis://127.0.0.1:6379',
   rabbitmq: 'amqp://127.0.0.1:5672',
   kafka: '127.0.0.1:9092',
+  nats: 'nats://127.0.0.1:4222',
 };
 
 /** Reads what a built-in drill is to do. Refuses what cannot be, and what could do harm. */

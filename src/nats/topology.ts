@@ -156,8 +156,8 @@ export class Topology {
   }
 }
 
-/** Streams that come to have one name are one: their subjects tell the types apart. */
-function streamName(topic: string): string {
+/** What a name may not have becomes `-`. Streams that come to have one name are one: their subjects tell the types apart. */
+export function streamName(topic: string): string {
   return topic.replace(/[.\s*>/\\]/g, '-');
 }
 

@@ -70,7 +70,7 @@ describe('a built-in drill is refused', () => {
       '--fault broker-outage cannot be injected here: it needs a broker; pass --via and --broker',
     ],
     [['load', '--via', 'redis'], '--via redis needs the broker; write for example --broker redis://127.0.0.1:6379'],
-    [['load', '--via', 'smoke'], '--via is "smoke"; write local, redis, rabbitmq, kafka'],
+    [['load', '--via', 'smoke'], '--via is "smoke"; write local, redis, rabbitmq, kafka, nats'],
     [['load', '--broker', 'redis://127.0.0.1'], '--broker needs --via: say which kind of broker it is'],
     [
       ['load', '--via', 'rabbitmq', '--broker', '127.0.0.1:5672'],
