@@ -33,7 +33,7 @@ const FOR_MS = 1_800_000;
 const WAIT_MS = 30_000;
 /** A group of Kafka that lost a member without a word reads on after three quarters of a minute. */
 const BROKER_WAIT_MS = 60_000;
-const MOST_SEED = 2 ** 31;
+const MOST_SEED = 2_147_483_648;
 const FORMS: Readonly<Record<BrokerKind, RegExp>> = {
   redis: /^rediss?:\/\//,
   rabbitmq: /^amqps?:\/\//,
