@@ -3,7 +3,7 @@
 // npm run bench -- render [folder]               writes the tables of README.md and docs/bench.md anew, from docs/reports/bench.json
 import { parseArgs } from 'node:util';
 import { renderPages } from './report/render-pages.ts';
-import { exitCodeOf } from './report/report.ts';
+import { exitCodeOf, type Report } from './report/report.ts';
 import { writeReport } from './report/write-report.ts';
 import { renderText } from './report/render-text.ts';
 import { runTopics, timeLeft } from './run-topics.ts';
@@ -46,9 +46,12 @@ async function run(topics: readonly Topic[], args: readonly string[]): Promise<n
     Object.entries(values).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
   );
   const command = `npm run bench${args.length > 0 || only ? ` -- ${[only?.name, ...args].filter(Boolean).join(' ')}` : ''}`;
-  const report = await runTopics(topics, { measures: positionals, isQuick, values: asked, say }, command);
-  console.log(values.json === true ? JSON.stringify(report, undefined, 2) : renderText(report));
   const folder = values.report ?? (only === undefined ? 'bench/out' : undefined);
-  if (folder !== undefined) say(`\n${writeReport(report, folder).join('\n')}`);
+  const onTopic = (soFar: Report): void => {
+    if (folder !== undefined) say(`\n${writeReport(soFar, folder).join('\n')}`);
+  };
+  const call = { measures: positionals, isQuick, values: asked, say };
+  const report = await runTopics(topics, call, { command, onTopic });
+  console.log(values.json === true ? JSON.stringify(report, undefined, 2) : renderText(report));
   return exitCodeOf(report);
 }

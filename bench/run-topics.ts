@@ -5,15 +5,24 @@ import { ROOT } from '../scripts/run-tool.ts';
 import type { Report, TopicReport } from './report/report.ts';
 import type { Topic, TopicCall } from './topic.ts';
 
-/** Runs topics one after the other. One that fails is told as failed, and the others still run. */
-export async function runTopics(topics: readonly Topic[], call: TopicCall, command: string): Promise<Report> {
+/**
+ * Runs topics one after the other. One that fails is told as failed, and the others still run. After each `onTopic` has the report as
+ * far as it is, so that an hour is not lost to the last minute.
+ */
+export async function runTopics(
+  topics: readonly Topic[],
+  call: TopicCall,
+  { command, onTopic }: { readonly command: string; readonly onTopic: (soFar: Report) => void },
+): Promise<Report> {
   const found: TopicReport[] = [];
+  const soFar = (): Report => ({ isQuick: call.isQuick, command, machine: machineOf(), topics: [...found] });
   for (const [n, topic] of topics.entries()) {
     if (topics.length > 1)
       call.say(`\n${topic.title} (${n + 1} of ${topics.length}; ${timeLeft(topics.slice(n), call.isQuick)})`);
     found.push(await runTopic(topic, call));
+    onTopic(soFar());
   }
-  return { isQuick: call.isQuick, command, machine: machineOf(), topics: found };
+  return soFar();
 }
 
 async function runTopic(topic: Topic, call: TopicCall): Promise<TopicReport> {

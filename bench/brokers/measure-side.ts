@@ -43,7 +43,7 @@ type Trial = (prefix: string) => Promise<number>;
 
 /** All measures of one broker. */
 export async function measureSide(bench: Bench): Promise<Result[]> {
-  const { database, side } = bench;
+  const { database } = bench;
   const client = new Client({ connectionString: database.url });
   await client.connect();
   await migrate(client);

@@ -7,14 +7,20 @@ const silent = new Logger(() => () => undefined);
 /** As its documentation sets it up for speed: a local queue of 500, completions in batches without delay. */
 const FAST = { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 };
 
+const BY_KEY = { pollInterval: 20 };
+const NAMED = 8;
+
 /** graphile-worker at its fastest. */
 export function graphileQueue(database: BenchDatabase): Promise<SharedQueue> {
   return open(database, { name: 'graphile-worker', isByKey: false });
 }
 
-/** With a named queue for each key: one after the other within it. Jobs are then fetched one by one, as named queues want it. */
+/**
+ * With the keys spread over named queues, each worked off one job after the other. A thousand of them, one for each key, are slower:
+ * whoever looks for a job locks all that are free. Jobs are then fetched one by one, and looked for more often than every two seconds.
+ */
 export function graphileQueueByKey(database: BenchDatabase): Promise<SharedQueue> {
-  return open(database, { name: 'graphile-worker, a named queue for each key', isByKey: true });
+  return open(database, { name: `graphile-worker, ${NAMED} named queues`, isByKey: true });
 }
 
 async function open(
@@ -34,8 +40,8 @@ async function open(
       schema: SCHEMA,
       logger: silent,
       noHandleSignals: true,
-      concurrency: 24,
-      preset: { worker: isByKey ? {} : FAST },
+      concurrency: isByKey ? NAMED : 24,
+      preset: { worker: isByKey ? BY_KEY : FAST },
       taskList: {
         order: async (payload) => {
           const order = payload as Order;
@@ -46,7 +52,9 @@ async function open(
       },
     });
   const jobOf = (payload: Order) =>
-    isByKey ? { identifier: 'order', payload, queueName: payload.orderId } : { identifier: 'order', payload };
+    isByKey
+      ? { identifier: 'order', payload, queueName: `q${hashOf(payload.orderId) % NAMED}` }
+      : { identifier: 'order', payload };
   return {
     name,
     role: 'peer',
@@ -62,4 +70,10 @@ async function open(
       await pool.end();
     },
   };
+}
+
+function hashOf(key: string): number {
+  let hash = 0;
+  for (const char of key) hash = (hash * 31 + char.charCodeAt(0)) % 1_000_003;
+  return hash;
 }

@@ -1,6 +1,7 @@
 import { event, holdfast, outgoing, type EventDefinition, type StartOptions } from 'holdfast';
 import { migrate, postgres } from 'holdfast/postgres';
 import { Client, type Pool, type PoolClient } from 'pg';
+import type { Role } from '../result/result.ts';
 import { poolOn, type BenchDatabase } from './bench-database.ts';
 import {
   EFFECT_INSERT,
@@ -90,9 +91,16 @@ export async function isDrained(pool: Pool): Promise<boolean> {
   return rows.length === 0;
 }
 
+/** What differs where ours is compared with itself. */
+interface QueueOptions {
+  readonly name?: string;
+  readonly role?: Role;
+  readonly start?: StartOptions;
+}
+
 export async function holdfastQueue(
   database: BenchDatabase,
-  { name = 'holdfast', start = {} }: { readonly name?: string; readonly start?: StartOptions } = {},
+  { name = 'holdfast', role = 'ours', start = {} }: QueueOptions = {},
 ): Promise<SharedQueue> {
   await prepareHoldfast(database);
   const pool = poolOn(database.url, 20);
@@ -104,7 +112,7 @@ export async function holdfastQueue(
   const isEmpty = (): Promise<boolean> => isDrained(database.admin);
   return {
     name,
-    role: 'ours',
+    role,
     fill: (count, work, keyOf) => fillHoldfast(pool, count, work, keyOf),
     handle,
     isEmpty,

@@ -25,7 +25,7 @@ const HELD = 100;
 
 /** A steady flow of messages, once alone and once while a transaction that wrote stays open: for that long. */
 export async function heldTransaction({ database, isQuick, say }: Bench): Promise<Result[]> {
-  const seconds = isQuick ? 5 : 60;
+  const seconds = isQuick ? 2 : 60;
   await prepareHoldfast(database);
   const pool = poolOn(database.url, 4);
   const alone = await flowFor(database, pool, seconds, false);
@@ -110,7 +110,7 @@ async function sendBulk(pool: Pool, from: number): Promise<void> {
 
 /** Many messages behind one that has failed for good; all other keys beside them, against the same without. */
 export async function blockedKey({ database, isQuick, say }: Bench): Promise<Result[]> {
-  const [behind, others] = isQuick ? [10_000, 10_000] : [100_000, 100_000];
+  const [behind, others] = isQuick ? [3_000, 3_000] : [100_000, 100_000];
   await prepareHoldfast(database);
   const pool = poolOn(database.url, 20);
   const rates: Record<'free' | 'blocked', number[]> = { free: [], blocked: [] };

@@ -14,7 +14,7 @@ const ROUNDS = 3;
 
 /** Messages that do nothing, handled by one process. */
 export async function drainNothing(bench: Bench): Promise<Result[]> {
-  const count = bench.isQuick ? 10_000 : 60_000;
+  const count = bench.isQuick ? 5_000 : 60_000;
   const contestants = await compete(bench, fillThenDrain('nothing', count), [...PRODUCTS, handWrittenQueue]);
   return [
     {
@@ -29,7 +29,7 @@ export async function drainNothing(bench: Bench): Promise<Result[]> {
 
 /** Messages with one inserted row each: ours in the commit of the completion, the peers' at least once. */
 export async function drainEffect(bench: Bench): Promise<Result[]> {
-  const count = bench.isQuick ? 3_000 : 20_000;
+  const count = bench.isQuick ? 1_000 : 20_000;
   const contestants = await compete(bench, fillThenDrain('effect', count), PRODUCTS);
   return [
     {
@@ -44,7 +44,7 @@ export async function drainEffect(bench: Bench): Promise<Result[]> {
 
 /** The same with one insert for as many messages as the queue hands out at once. */
 export async function drainEffects(bench: Bench): Promise<Result[]> {
-  const count = bench.isQuick ? 5_000 : 60_000;
+  const count = bench.isQuick ? 2_000 : 60_000;
   const contestants = await compete(bench, fillThenDrain('effects', count), PRODUCTS);
   return [
     {
@@ -59,7 +59,7 @@ export async function drainEffects(bench: Bench): Promise<Result[]> {
 
 /** Storing messages in bulks of 1,000. */
 export async function bulkSend(bench: Bench): Promise<Result[]> {
-  const count = bench.isQuick ? 10_000 : 100_000;
+  const count = bench.isQuick ? 5_000 : 100_000;
   const timedFill: Trial = async (queue) => {
     const startedMs = performance.now();
     await queue.fill(count, 'nothing');
@@ -106,10 +106,10 @@ export function fillThenDrain(work: Work, count: number): Trial {
 
 /** The contestants in turning order, so that a noisy disk favours nobody, after a round to warm up. */
 export async function compete(
-  { database, say }: Bench,
+  { database, isQuick, say }: Bench,
   trial: Trial,
   makers: readonly QueueMaker[],
-  { rounds = ROUNDS, at }: { readonly rounds?: number; readonly at?: number | string } = {},
+  { rounds = isQuick ? 1 : ROUNDS, at }: { readonly rounds?: number; readonly at?: number | string } = {},
 ): Promise<Contestant[]> {
   const queues: Queue[] = [];
   for (const make of makers) queues.push(await make(database));

@@ -26,7 +26,7 @@ export async function singleSend(bench: Bench): Promise<Result[]> {
       tx.query('insert into plain (payload) values ($1)', [JSON.stringify(order)]),
   };
   const rates: Record<keyof typeof contestants, number[]> = { holdfast: [], plain: [] };
-  const rounds = isQuick ? 2 : 5;
+  const rounds = isQuick ? 1 : 5;
   for (let round = 0; round <= rounds; round++) {
     for (const name of round % 2 === 0 ? (['holdfast', 'plain'] as const) : (['plain', 'holdfast'] as const)) {
       await settleDown(database);

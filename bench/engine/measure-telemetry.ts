@@ -8,7 +8,7 @@ import {
 import { jsonLogger, type StartOptions } from 'holdfast';
 import { logRelay, relayMetrics, traceRelay } from 'holdfast/telemetry';
 import { judge } from '../result/judge.ts';
-import type { Contestant, Result } from '../result/result.ts';
+import type { Result } from '../result/result.ts';
 import type { Bench } from './bench.ts';
 import { holdfastQueue } from './holdfast-queue.ts';
 import { compete, fillThenDrain } from './measure-drain.ts';
@@ -24,7 +24,7 @@ const TRACED = 'metrics, lines and spans of all';
  * a promise; inside a span it cannot, and a span of the SDK alone takes 2 to 4 µs. So spans are also measured over messages with an effect.
  */
 export async function telemetry(bench: Bench): Promise<Result[]> {
-  const [many, fewer] = bench.isQuick ? [10_000, 3_000] : [60_000, 20_000];
+  const [many, fewer] = bench.isQuick ? [4_000, 1_000] : [60_000, 20_000];
   return [
     ...(await toldOver(bench, 'nothing', many, new Set([METERED]))),
     ...(await toldOver(bench, 'effect', fewer, new Set([METERED, SAMPLED, TRACED]))),
@@ -41,10 +41,9 @@ async function toldOver(bench: Bench, work: Work, count: number, withGoal: Reado
   const makers = [...ways].map(
     ([name, start]) =>
       (database: Bench['database']) =>
-        holdfastQueue(database, { name, start }),
+        holdfastQueue(database, { name, role: name === SILENT ? 'usual' : 'ours', start }),
   );
-  const found = await compete(bench, fillThenDrain(work, count), makers);
-  const contestants = found.map((one): Contestant => (one.name === SILENT ? { ...one, role: 'usual' } : one));
+  const contestants = await compete(bench, fillThenDrain(work, count), makers);
   const usual = contestants.filter(({ role }) => role === 'usual');
   const told = contestants.filter(({ role }) => role === 'ours');
   const what = work === 'nothing' ? 'messages that do nothing' : 'messages with an insert each';

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
 import { PgBoss } from 'pg-boss';
 import { poolOn, type BenchDatabase } from './bench-database.ts';
 import {
@@ -43,20 +44,8 @@ async function open(
   const queue = isByKey ? 'order-by-key' : 'order';
   await boss.createQueue(queue, isByKey ? { partition: true, policy: 'key_strict_fifo' } : { partition: true });
   const pool = poolOn(database.url, 24);
-  /** One batch; tells how many there were. */
-  const next = async (work: Work, onStart: (order: Order) => void): Promise<number> => {
-    const jobs = await boss.fetch<Order>(queue, { batchSize: BATCH });
-    if (jobs.length === 0) return 0;
-    for (const { data } of jobs) onStart(data);
-    if (work === 'effect')
-      await Promise.all(jobs.map(({ data }) => pool.query(EFFECT_INSERT, [data.orderId, data.total])));
-    if (work === 'effects') await pool.query(EFFECTS_INSERT, effectLists(jobs.map(({ data }) => data)));
-    await boss.complete(
-      queue,
-      jobs.map(({ id }) => id),
-    );
-    return jobs.length;
-  };
+  const next = (work: Work, onStart: (order: Order) => void): Promise<number> =>
+    handleBatch({ boss, pool, queue }, work, onStart);
   const jobOf = (data: Order) => (isByKey ? { data, singletonKey: data.orderId } : { data });
   return {
     name,
@@ -90,7 +79,7 @@ async function open(
       };
       // Where each key has one on its way, a loop may find nothing while the other has it all.
       const loop = async (): Promise<void> => {
-        for (let found = 1; found > 0 || (isByKey && done < count);) done += found = await next(work, started);
+        for (let found = 1; found > 0 || (isByKey && done < count); done += found) found = await next(work, started);
       };
       await Promise.all(Array.from({ length: LOOPS }, loop));
       const endedMs = performance.now();
@@ -103,4 +92,29 @@ async function open(
       await pool.end();
     },
   };
+}
+
+interface Opened {
+  readonly boss: PgBoss;
+  readonly pool: Pool;
+  readonly queue: string;
+}
+
+/** One batch; tells how many there were. */
+async function handleBatch(
+  { boss, pool, queue }: Opened,
+  work: Work,
+  onStart: (order: Order) => void,
+): Promise<number> {
+  const jobs = await boss.fetch<Order>(queue, { batchSize: BATCH });
+  if (jobs.length === 0) return 0;
+  for (const { data } of jobs) onStart(data);
+  if (work === 'effect')
+    await Promise.all(jobs.map(({ data }) => pool.query(EFFECT_INSERT, [data.orderId, data.total])));
+  if (work === 'effects') await pool.query(EFFECTS_INSERT, effectLists(jobs.map(({ data }) => data)));
+  await boss.complete(
+    queue,
+    jobs.map(({ id }) => id),
+  );
+  return jobs.length;
 }

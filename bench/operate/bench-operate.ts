@@ -32,7 +32,7 @@ export const OPERATE: Topic = {
   async run({ measures, isQuick, values, say }) {
     const dead = Number(values['dead'] ?? (isQuick ? 2_000 : 50_000));
     const delivered = Number(values['delivered'] ?? (isQuick ? 20_000 : 1_000_000));
-    const rounds = Number(values['rounds'] ?? (isQuick ? 10 : 40));
+    const rounds = Number(values['rounds'] ?? (isQuick ? 5 : 40));
     const server = await findBenchServer();
     const results: Result[] = [];
     try {

@@ -29,9 +29,8 @@ export function claimsOf({ topics }: Report): Claim[] {
 }
 
 function measureOf({ measure, along }: Result, { at }: Verdict): string {
-  // What a series is compared with itself for is not what it is compared with others for.
-  const what = along === undefined ? measure : measure.replace(/, against .*| by \d+ processes.*/, '');
-  return at === undefined ? what : `${what}; ${along}: ${formatPlace(at)}`;
+  if (at === undefined) return measure;
+  return `${measure}: ${typeof at === 'number' ? `${formatPlace(at)} ${along}` : at}`;
 }
 
 /** The claims as they stand in README.md. A quick run claims nothing. */

@@ -7,10 +7,10 @@ import { escapeHtml } from './escape.ts';
 export function plotBars(contestants: readonly Contestant[]): string {
   const most = Math.max(...contestants.map(({ value, spread }) => Math.max(value, spread?.[1] ?? 0)), 0);
   const places = [...new Set(contestants.map(({ at }) => at))];
-  const parts = places.flatMap((place) => [
-    ...(place === undefined ? [] : [`<div class="place">${escapeHtml(formatPlace(place))}</div>`]),
-    ...contestants.filter(({ at }) => at === place).map((one) => barOf(one, most)),
-  ]);
+  const parts = places.flatMap((place) => {
+    const bars = contestants.filter(({ at }) => at === place).map((one) => barOf(one, most));
+    return place === undefined ? bars : [`<div class="place">${escapeHtml(formatPlace(place))}</div>`].concat(bars);
+  });
   return `<figure>${parts.join('\n')}</figure>`;
 }
 

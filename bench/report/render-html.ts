@@ -95,9 +95,8 @@ function renderGroup(group: string, results: readonly Result[]): string {
         ({ value }, n) =>
           `<rect class="fill-${n === 0 ? 'usual' : 'ours'}" width="${((value / most) * 100).toFixed(2)}%" height="100%" rx="2"/>`,
       );
-    const missed = verdicts.find(({ isReached }) => isReached === false);
-    const judged =
-      missed === undefined ? '' : ` <span class="missed small">goal ${escapeHtml(missed.goal ?? '')} missed</span>`;
+    const isMissed = verdicts.some(({ isReached }) => isReached === false);
+    const judged = isMissed ? ' <span class="missed small">missed</span>' : '';
     return `<tr><td>${escapeHtml(measure)}${judged}</td><td class="hide-narrow" style="width:40%"><svg width="100%" height="12" style="display:block;margin-top:4px" aria-hidden="true">${marks.join('')}</svg></td>${numbers.join('')}</tr>`;
   });
   const goals = new Set(results.flatMap(({ verdicts }) => verdicts.map(({ goal }) => goal)));

@@ -1,4 +1,4 @@
-import { grouped, rowsOf } from '../result/describe.ts';
+import { grouped, outcomeOf, rowsOf } from '../result/describe.ts';
 import { formatPlace, formatValue } from '../result/format.ts';
 import type { Result } from '../result/result.ts';
 import { escapeCell } from './escape.ts';
@@ -49,25 +49,21 @@ function renderResults(results: readonly Result[]): string {
 function renderSeries({ along = '', contestants }: Result): string {
   const places = [...new Set(contestants.map(({ at }) => at ?? ''))];
   const names = [...new Set(contestants.map(({ name }) => name))];
-  const rows = names.map((name) => [
-    name,
-    ...places.map((place) => {
-      const found = contestants.find((one) => one.name === name && one.at === place);
-      return found === undefined ? '–' : formatValue(found.value, found.unit);
-    }),
-  ]);
+  const cellAt = (name: string, place: number | string): string => {
+    const found = contestants.find((one) => one.name === name && (one.at ?? '') === place);
+    return found === undefined ? '–' : formatValue(found.value, found.unit);
+  };
+  const rows = names.map((name) => [name].concat(places.map((place) => cellAt(name, place))));
   return table([along, ...places.map(formatPlace)], rows);
 }
 
 function renderGroup(group: string, results: readonly Result[]): string {
   const names = results[0]?.contestants.map(({ name }) => name) ?? [];
-  const rows = results
-    .slice(0, SHOWN)
-    .map(({ measure, contestants, verdicts }) => [
-      measure,
-      ...contestants.map(({ value, unit }) => formatValue(value, unit)),
-      verdicts.map(({ goal, isReached }) => `${goal}: ${isReached === true ? 'reached' : 'missed'}`).join(', '),
-    ]);
+  const rows = results.slice(0, SHOWN).map(({ measure, contestants, verdicts }) => {
+    const numbers = contestants.map(({ value, unit }) => formatValue(value, unit));
+    const judged = verdicts.map((verdict) => `${verdict.goal}: ${outcomeOf(verdict)}`).join(', ');
+    return [measure].concat(numbers, judged);
+  });
   return [table([`${group}, the slowest first`, ...names, 'goal'], rows), ...restOf(results)].join('\n\n');
 }
 
@@ -86,6 +82,9 @@ export function restOf(results: readonly Result[]): string[] {
 
 /** A table of Markdown. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.map(escapeCell).join(' | ')} |`;
-  return [line(head), `|${head.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n');
+  return [rowOf(head), `|${head.map(() => '---').join('|')}|`, ...rows.map(rowOf)].join('\n');
+}
+
+function rowOf(cells: readonly string[]): string {
+  return `| ${cells.map(escapeCell).join(' | ')} |`;
 }

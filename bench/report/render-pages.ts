@@ -22,6 +22,15 @@ export function sectionsOf(report: Report): ReadonlyMap<string, string> {
   ]);
 }
 
+const RATIO =
+  /\d[\d.]* ?×|\d[\d.]* ?% (?:faster|slower|quicker)|\d[\d.]* times as (?:fast|slow)|(?:twice|half again|half)\s+as (?:fast|slow)/g;
+
+/** What reads like a claim about speed and stands outside the sections of a page. */
+export function ratiosOutside(page: string): string[] {
+  const rest = page.replaceAll(/<!-- bench [^]*?<!-- \/bench -->/g, '');
+  return [...rest.matchAll(RATIO)].map(([found]) => found);
+}
+
 /** `npm run bench -- render`: writes the sections of the pages anew. Gives the exit code. */
 export function renderPages(say: (line: string) => void): number {
   const file = join(ROOT, COMMITTED);

@@ -38,7 +38,7 @@ code { font-family: var(--mono); font-size: 12px; overflow-wrap: anywhere; }
 header p { margin-top: 4px; }
 nav { display: flex; flex-wrap: wrap; gap: 4px 16px; margin-top: 12px; }
 section { margin-top: 40px; }
-section > h2 + p { margin-top: 2px; max-width: 90ch; }
+section > h2 + p { margin-top: 2px; max-width: 110ch; }
 .notice { margin-top: 12px; padding: 8px 12px; border-left: 3px solid var(--retry); background: var(--paper); border-radius: 0 var(--radius) var(--radius) 0; }
 .notice.bad { border-color: var(--failed); }
 .card { background: var(--paper); border: 1px solid var(--line); border-radius: var(--radius); padding: 12px 16px 16px; min-width: 0; }
@@ -54,6 +54,8 @@ figure { margin-top: 10px; }
 .bar .number { text-align: right; }
 .bar.ours .name, .bar.ours .number { font-weight: 600; }
 .bar svg { display: block; width: 100%; height: 16px; overflow: visible; }
+.claims .bar { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr) 5em; padding: 4px 0; }
+.claims .small { display: block; }
 .place { margin-top: 8px; color: var(--muted); font-size: 12px; line-height: 16px; }
 .fill-ours { fill: var(--accent); }
 .fill-peer { fill: var(--peer); }
@@ -63,7 +65,7 @@ figure { margin-top: 10px; }
 .faster { fill: var(--accent); }
 .one { stroke: var(--muted); stroke-width: 1; stroke-dasharray: 2 2; }
 .whisker { stroke: var(--text); stroke-width: 1.25; opacity: 0.75; }
-.halo { stroke: var(--paper); stroke-width: 3.5; opacity: 0.8; }
+.halo { stroke: var(--paper); stroke-width: 3; opacity: 0.45; }
 .lines { display: block; width: 100%; max-width: 640px; height: auto; }
 .lines text { font-size: 11px; fill: var(--muted); }
 .lines .axis { stroke: var(--line); stroke-width: 1; }
@@ -77,7 +79,7 @@ th, td { text-align: left; padding: 4px 12px 4px 0; border-bottom: 1px solid var
 th { font-weight: 600; font-size: 12px; color: var(--muted); }
 td.number, th.number { text-align: right; white-space: nowrap; }
 @media (max-width: 600px) {
-  .bar { grid-template-columns: 1fr auto; padding: 4px 0; }
+  .bar, .claims .bar { grid-template-columns: 1fr auto; padding: 4px 0; }
   .bar .name { grid-column: 1; grid-row: 1; }
   .bar .number { grid-column: 2; grid-row: 1; }
   .bar svg { grid-column: 1 / -1; grid-row: 2; height: 12px; }

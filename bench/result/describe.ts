@@ -28,7 +28,8 @@ export function rowsOf(result: Result): Row[] {
 export function ratioText({ ratio, ratioSpread, at, against }: Verdict): string {
   if (ratio === undefined) return '';
   const range = ratioSpread === undefined ? '' : ` (${formatSpread(ratioSpread, formatRatio)})`;
-  const place = at === undefined || against?.startsWith('holdfast at ') === true ? '' : ` at ${formatPlace(at)}`;
+  const isToItself = against?.startsWith('holdfast at ') === true;
+  const place = at === undefined || isToItself ? '' : typeof at === 'number' ? ` at ${formatPlace(at)}` : `, ${at}`;
   return `${formatRatio(ratio)} × ${against}${place}${range}`;
 }
 
