@@ -13,7 +13,7 @@ export interface TopicCall {
 }
 
 /** What it found, and what decided about it. */
-export interface TopicOutcome {
+interface TopicOutcome {
   /** Versions of servers, their settings, counts and rounds. */
   readonly settings: Readonly<Record<string, string | number>>;
   readonly results: readonly Result[];

@@ -11,7 +11,7 @@ import { redisSide } from './redis-side.ts';
 const SIDES = { redis: redisSide, rabbitmq: rabbitmqSide, kafka: kafkaSide } as const;
 const NAMES = Object.keys(SIDES) as readonly (keyof typeof SIDES)[];
 const FULL: Size = { count: 10_000, rounds: 5 };
-const QUICK: Size = { count: 500, rounds: 1 };
+const QUICK: Size = { count: 2_000, rounds: 1 };
 
 /**
  * `npm run bench -- brokers [redis|rabbitmq|kafka …] [--quick] [--json] [--count n] [--rounds n]`: what the relay and the consumer

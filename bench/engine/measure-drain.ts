@@ -77,7 +77,7 @@ export async function bulkSend(bench: Bench): Promise<Result[]> {
 }
 
 /** Ours against the best of those with that role. */
-export function against(contestants: readonly Contestant[], role: 'peer' | 'bare', goal?: number): Verdict {
+function against(contestants: readonly Contestant[], role: 'peer' | 'bare', goal?: number): Verdict {
   const ours = contestants.find((one) => one.role === 'ours');
   if (ours === undefined) throw new Error('there is none of ours');
   return judge(

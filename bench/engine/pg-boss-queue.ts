@@ -32,15 +32,7 @@ async function open(
   database: BenchDatabase,
   { name, isByKey }: { readonly name: string; readonly isByKey: boolean },
 ): Promise<SharedQueue> {
-  const boss = new PgBoss({
-    connectionString: database.url,
-    schema: 'pgboss',
-    supervise: false,
-    schedule: false,
-    max: 10,
-  });
-  boss.on('error', (error) => console.error(error.message));
-  await boss.start();
+  const boss = await startBoss(database);
   const queue = isByKey ? 'order-by-key' : 'order';
   await boss.createQueue(queue, isByKey ? { partition: true, policy: 'key_strict_fifo' } : { partition: true });
   const pool = poolOn(database.url, 24);
@@ -92,6 +84,13 @@ async function open(
       await pool.end();
     },
   };
+}
+
+async function startBoss({ url }: BenchDatabase): Promise<PgBoss> {
+  const boss = new PgBoss({ connectionString: url, schema: 'pgboss', supervise: false, schedule: false, max: 10 });
+  boss.on('error', (error) => console.error(error.message));
+  await boss.start();
+  return boss;
 }
 
 interface Opened {

@@ -2,7 +2,7 @@ import { median } from './quantile.ts';
 import { type Contestant, isHigherBetter, type Verdict } from './result.ts';
 
 /** How many times as good ours is: more than 1 is in our favour, for rates and for costs. */
-export function ratioOf(ours: Contestant, other: Contestant): number {
+function ratioOf(ours: Contestant, other: Contestant): number {
   return isHigherBetter(ours.unit) ? ours.value / other.value : other.value / ours.value;
 }
 
