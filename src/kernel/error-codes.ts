@@ -312,7 +312,7 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
   ROW_SECURITY_ACTIVE: (d) =>
     `row security applies to this database user on ${d.relation}, so messages could be invisible without any error; let the relay use the owner of the table, or a role with bypassrls`,
   SCHEMA_TOO_NEW: (d) =>
-    `the database schema is at version ${d.found} and this release knows versions up to ${d.known}; install the release that migrated it, or a newer one`,
+    `the database schema is at version ${d.found}, on which releases for version ${d.known} do not work any more; install the release that migrated it, or a newer one`,
   SCHEMA_TOO_OLD: (d) =>
     `the schema ${d.schema} is ${d.found === 0 ? 'missing' : `at version ${d.found}`} and this release needs version ${d.needed}; run npx holdfast migrate, or await migrate(client)`,
   SEALED_TEXT_DAMAGED: () =>

@@ -37,6 +37,7 @@ const OBSTACLES: readonly (readonly [kind: WhyReason['kind'], facts: Partial<Del
   ['scheduled', { state: 'waiting', dueAt: now, dueInMs: 1 }],
   ['all-paused', { isAllPaused: true }],
   ['handler-paused', { handler: { service: 'mail', name: 'welcome', isPinned: true, pausedAt: now, workers: 1 } }],
+  ['line-held', { heldLine: { line: 'to:https://shop.example', because: 'breaker', probeAt: now } }],
   [
     'breaker-open',
     {
@@ -108,6 +109,13 @@ describe('the sentence', () => {
     [{ kind: 'all-paused' }, 'Resume all'],
     [{ kind: 'breaker-open', breaker: 'smtp', probeAt: now }, 'next probe at 2026-01-02T03:04:05.000Z'],
     [{ kind: 'breaker-open', breaker: 'smtp', probeAt: undefined }, 'somebody closes it'],
+    [
+      { kind: 'line-held', line: 'to:https://shop.example', because: 'breaker', probeAt: now },
+      'The breaker of https://shop.example is open: one message tries again at 2026-01-02T03:04:05.000Z',
+    ],
+    [{ kind: 'line-held', line: 'to:https://a.example', because: 'breaker', probeAt: undefined }, 'somebody closes it'],
+    [{ kind: 'line-held', line: 'queue:mails', because: 'paused', probeAt: undefined }, 'Its queue "mails" is paused'],
+    [{ kind: 'line-held', line: 'flow:a:b', because: 'paused', probeAt: undefined }, 'key "a:b" is paused'],
     [{ kind: 'no-handler', type: 't' }, 'Start a service that does'],
     [{ kind: 'no-worker' }, 'Start one'],
     [{ kind: 'generation-unserved', generation: undefined }, 'generation (none)'],

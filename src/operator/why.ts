@@ -37,8 +37,21 @@ export interface DeliveryFacts {
   readonly owner: string | undefined;
   /** The message of its key that must go first, if there is one. */
   readonly ahead: { readonly messageId: string; readonly state: 'ready' | 'waiting' | 'failed' } | undefined;
+  /**
+   * What its line stands still for, if it is an HTTP delivery: the breaker of its destination, or its queue or flow-control key is paused.
+   * `probeAt`: absent while a message is tried, and while the breaker is held open by hand.
+   */
+  readonly heldLine?: HeldLine | undefined;
   readonly isAllPaused: boolean;
 }
+
+/** A line of HTTP deliveries that stands still. */
+export type HeldLine = {
+  /** `to:https://shop.example`, `queue:mails`, `flow:tenant-7`. */
+  readonly line: string;
+  readonly because: 'breaker' | 'paused';
+  readonly probeAt: Date | undefined;
+};
 
 /** Why a delivery is not done. The list is closed. */
 export type WhyReason =
@@ -55,6 +68,8 @@ export type WhyReason =
   | { readonly kind: 'all-paused' }
   /** What its handler calls is down, or the breaker is held open by hand; no attempt is spent meanwhile. */
   | { readonly kind: 'breaker-open'; readonly breaker: string; readonly probeAt: Date | undefined }
+  /** An HTTP delivery whose destination, queue or flow-control key stands still; no attempt is spent meanwhile. */
+  | ({ readonly kind: 'line-held' } & HeldLine)
   | { readonly kind: 'no-handler'; readonly type: string }
   | { readonly kind: 'no-worker' }
   | { readonly kind: 'generation-unserved'; readonly generation: number | undefined }
@@ -82,7 +97,7 @@ export interface DeliveryReason {
 
 /**
  * The one reason why a delivery is not done. Where several hold, the one that a person would have to deal with first: what
- * can never run before what is not due, that before what is paused, that before what its handler calls being down, that before who
+ * can never run before what is not due, that before what is paused, that before what it calls being down, that before who
  * serves it, that before its place in line. A retry that is not due is no reason where nothing of its handler is started anyway.
  */
 export function explain(facts: DeliveryFacts): WhyReason {
@@ -91,6 +106,7 @@ export function explain(facts: DeliveryFacts): WhyReason {
     neverServed(facts) ??
     notDue(facts) ??
     paused(facts) ??
+    heldLine(facts) ??
     broken(facts) ??
     unserved(facts) ??
     inLine(facts)
@@ -141,6 +157,10 @@ function paused({ isAllPaused, handler }: DeliveryFacts): WhyReason | undefined 
   return handler?.pausedAt && { kind: 'handler-paused', since: handler.pausedAt };
 }
 
+function heldLine({ heldLine: held }: DeliveryFacts): WhyReason | undefined {
+  return held && { kind: 'line-held', ...held };
+}
+
 function broken({ handler }: DeliveryFacts): WhyReason | undefined {
   const { breaker } = handler ?? {};
   return breaker && { kind: 'breaker-open', breaker: breaker.name, probeAt: breaker.probeAt };
@@ -178,6 +198,8 @@ export function describeReason(reason: WhyReason): string {
       return 'Everything is paused. Resume all.';
     case 'breaker-open':
       return `The breaker ${reason.breaker} is open, ${reason.probeAt ? `next probe at ${iso(reason.probeAt)}` : 'until a message that is being tried goes well or somebody closes it'}. No attempt is spent meanwhile: mend what its handlers call, or close it.`;
+    case 'line-held':
+      return lineHeld(reason);
     case 'no-handler':
       return `No handler takes "${reason.type}". Start a service that does, or discard the message.`;
     case 'no-worker':
@@ -203,6 +225,16 @@ export function describeReason(reason: WhyReason): string {
     default:
       return reason satisfies never;
   }
+}
+
+function lineHeld({ line, because, probeAt }: HeldLine): string {
+  const name = line.slice(line.indexOf(':') + 1);
+  if (because === 'paused')
+    return `Its ${line.startsWith('queue:') ? 'queue' : 'flow-control key'} "${name}" is paused. Resume it.`;
+  const until = probeAt
+    ? `one message tries again at ${iso(probeAt)}`
+    : 'until one that is being tried goes well or somebody closes it';
+  return `The breaker of ${name} is open: ${until}. No attempt is spent meanwhile: wait, or close it.`;
 }
 
 function behind({ messageId, state, key }: Extract<WhyReason, { kind: 'behind' }>): string {

@@ -1,6 +1,7 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import { HoldfastError, isHoldfastError } from '../kernel/error.ts';
 import { boundedRunner } from './bounded-runner.ts';
+import { parseVersion, versionStatement } from './check-version.ts';
 import { ANSWER_TIMEOUT_RULE } from './driver/time-limit.ts';
 import { type Migration, MIGRATIONS } from './migrations.ts';
 import { quotedSchema } from './schema-name.ts';
@@ -79,20 +80,22 @@ export function migrationScript(options: Pick<MigrateOptions, 'schema'> = {}): s
 
 async function applyMissing(sql: SqlRunner, schema: string): Promise<MigrateResult> {
   for (const statement of prepare(schema)) await sql.query(statement);
-  const from = await versionOf(sql, schema);
+  const [row] = await sql.query(versionStatement(schema));
+  const { found: from, serves } = parseVersion(row?.['version']);
   const newest = MIGRATIONS.at(-1)?.version ?? 0;
-  if (from > newest) throw new HoldfastError('SCHEMA_TOO_NEW', { found: from, known: newest });
+  if (serves > newest) throw new HoldfastError('SCHEMA_TOO_NEW', { found: from, known: newest });
   const missing = MIGRATIONS.filter(({ version }) => version > from);
   for (const step of missing) {
     // One statement and not ninety: a third of the time here, and more where the database is far away.
     await sql.query(`do $migration$ begin ${applied(schema, step).join(';\n')}; end $migration$`);
   }
-  return { from, to: newest, applied: missing.map(({ name }) => name) };
+  return { from, to: Math.max(from, newest), applied: missing.map(({ name }) => name) };
 }
 
 /** The statements of a step, and that it was applied. */
-function applied(schema: string, { version, name, statements }: Migration): readonly string[] {
-  return [...statements(schema), `insert into ${schema}.migration (version, name) values (${version}, '${name}')`];
+function applied(schema: string, { version, name, serves, statements }: Migration): readonly string[] {
+  const done = `insert into ${schema}.migration (version, name, serves) values (${version}, '${name}', ${serves})`;
+  return [...statements(schema), done];
 }
 
 /** The lock first: two that create the same schema at once fail even with `if not exists`. */
@@ -100,11 +103,6 @@ function prepare(schema: string): readonly string[] {
   return [
     `select pg_advisory_xact_lock(hashtextextended('holdfast migrate ${schema}', 0))::text`,
     `create schema if not exists ${schema}`,
-    `create table if not exists ${schema}.migration (version int primary key, name text not null, applied_at timestamptz not null default now())`,
+    `create table if not exists ${schema}.migration (version int primary key, name text not null, serves int not null, applied_at timestamptz not null default now())`,
   ];
-}
-
-async function versionOf(sql: SqlRunner, schema: string): Promise<number> {
-  const [row] = await sql.query(`select coalesce(max(version), 0)::text as version from ${schema}.migration`);
-  return Number(row?.['version']);
 }

@@ -17,6 +17,8 @@ import { traceFunctions, traceTables } from './schema/trace.ts';
 export interface Migration {
   readonly version: number;
   readonly name: string;
+  /** The oldest version whose release works on this one: what it can do without is added, and taken away by a later step. */
+  readonly serves: number;
   /** The statements, for the schema whose quoted name is given. */
   readonly statements: (schema: string) => readonly string[];
 }
@@ -26,6 +28,7 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     name: 'outbox',
+    serves: 1,
     statements: (schema) => [
       ...enginePrivates(schema),
       ...breakerTable(schema),
@@ -36,12 +39,12 @@ export const MIGRATIONS: readonly Migration[] = [
       ...operatorSurface(schema),
       ...operateSurface(schema),
       ...commandTables(schema),
-      ...messageReads(schema),
       ...breakerFunctions(schema),
       ...traceFunctions(schema),
       ...deliveryTables(schema),
       ...scheduleTables(schema),
       ...endpointTables(schema),
+      ...messageReads(schema),
       ...sampleTables(schema),
     ],
   },

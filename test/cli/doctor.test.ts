@@ -112,7 +112,16 @@ describe('holdfast doctor', () => {
 
   test('sees a schema that is newer than this release', async ({ postgres }) => {
     const { schema, env, client } = await migrated(postgres);
-    await client.query(`insert into ${schema}.migration (version, name) values (999, 'future')`);
+    const future = (serves: number): Promise<unknown> =>
+      client.query(
+        `insert into ${schema}.migration (version, name, serves) values (${997 + serves}, 'future', ${serves})`,
+      );
+    await future(1);
+    expect(of(await examine(env), 'schema version')).toMatchObject({
+      status: 'ok',
+      found: expect.stringContaining('which serves this release (1) too'),
+    });
+    await future(2);
     const report = await examine(env);
     expect(of(report, 'schema version')).toMatchObject({
       status: 'problem',

@@ -194,3 +194,35 @@ test('Keys of flow control are forgotten when nothing goes on under them, and ke
     'waits 3',
   ]);
 });
+
+test('Why a delivery waits is said of its line: open, paused, or only busy [X.6] [X.10]', async ({ postgres }) => {
+  const { publishOne, publishing, flowControls, queues, destinations, database } = await openDeliveries(postgres);
+  await database.worker('host 1', [1]);
+  const [first = ''] = await publishOne(to('https://a.example/'));
+  const [second = ''] = await publishOne(to('https://a.example/'));
+  const [mail = ''] = await publishOne(to('https://b.example/', { queue: 'mails' }));
+  const [next = ''] = await publishOne(to('https://b.example/', { queue: 'mails' }));
+  await publishing.publish([to('https://b.example/', { flowKey: 'ann' }, { flow: { parallelism: 2 } })]);
+  const [flowing = ''] = await publishOne(to('https://b.example/', { flowKey: 'ann' }));
+  await database.sql(
+    `insert into $S.lease (unit, owner) select d.unit, w.id from $S.delivery d, $S.worker w on conflict do nothing`,
+  );
+  const why = async (id: string): Promise<unknown> => {
+    const answer = await database.operator.why(id);
+    return answer.kind === 'why' ? answer.deliveries[0]?.reason : answer;
+  };
+  const queued = { kind: 'queued' };
+  // Several go to a destination at once; a queue is one after the other unless it says otherwise.
+  expect([await why(first), await why(second), await why(flowing)]).toMatchObject([queued, queued, queued]);
+  expect([await why(mail), await why(next)]).toMatchObject([queued, { kind: 'behind', messageId: mail }]);
+  await queues.upsert('mails', { parallelism: 2 });
+  expect(await why(next)).toMatchObject(queued);
+  await destinations.open('https://a.example', { actor: 'ann' });
+  await queues.upsert('mails', { isPaused: true });
+  await flowControls.pause('ann');
+  expect([await why(second), await why(mail), await why(flowing)]).toEqual([
+    { kind: 'line-held', line: 'to:https://a.example', because: 'breaker', probeAt: undefined },
+    { kind: 'line-held', line: 'queue:mails', because: 'paused', probeAt: undefined },
+    { kind: 'line-held', line: 'flow:ann', because: 'paused', probeAt: undefined },
+  ]);
+});

@@ -180,13 +180,21 @@ describe('the housekeeper', () => {
 });
 
 describe('the start', () => {
-  test('is refused where the schema is missing, older or newer', async ({ postgres: server }) => {
+  test('is refused where the schema is missing, older, or newer and serves this release no more', async ({
+    postgres: server,
+  }) => {
     const on = await stage(server);
     await expect(postgres({ pool: on.pool, schema: `${on.schema}_none` }).openRelay()).rejects.toMatchObject({
       code: 'SCHEMA_TOO_OLD',
       details: { found: 0 },
     });
-    await on.pool.query(`insert into ${on.schema}.migration (version, name) values (99, 'future')`);
+    const future = (serves: number): Promise<unknown> =>
+      on.pool.query(
+        `insert into ${on.schema}.migration (version, name, serves) values (${98 + serves}, 'future', ${serves})`,
+      );
+    await future(1);
+    await (await on.store.openRelay()).close();
+    await future(2);
     await expect(on.store.openRelay()).rejects.toMatchObject({ code: 'SCHEMA_TOO_NEW' });
   });
 

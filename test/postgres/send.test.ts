@@ -336,12 +336,21 @@ describe('migrate', () => {
     expect(await migrate(a, { schema })).toEqual({ from: 1, to: 1, applied: [] });
   });
 
-  test('leaves nothing behind when a step fails, and says so when the schema is newer', async ({
+  test('leaves nothing behind when a step fails, and says so when the schema is newer than it can serve [X.18]', async ({
     postgres: server,
   }) => {
     const { client, schema } = await migrated(server);
-    await client.query(`insert into ${schema}.migration (version, name) values (99, 'future')`);
-    await expect(migrate(client, { schema })).rejects.toMatchObject({ code: 'SCHEMA_TOO_NEW', details: { found: 99 } });
+    const future = (serves: number): Promise<unknown> =>
+      client.query(
+        `insert into ${schema}.migration (version, name, serves) values (${98 + serves}, 'future', ${serves})`,
+      );
+    await future(1);
+    expect(await migrate(client, { schema })).toEqual({ from: 99, to: 99, applied: [] });
+    await future(2);
+    await expect(migrate(client, { schema })).rejects.toMatchObject({
+      code: 'SCHEMA_TOO_NEW',
+      details: { found: 100 },
+    });
     await client.query('select 1');
   });
 

@@ -1,4 +1,5 @@
-import { type RunningDeliveries, startDeliveries } from 'holdfast/delivery';
+import type { RunningRelay } from 'holdfast';
+import { startDeliveries } from 'holdfast/delivery';
 import { postgres, type PostgresDelivery, postgresDelivery } from 'holdfast/postgres';
 import type { Pool } from 'pg';
 import { AWAY, Partners } from './partners.ts';
@@ -29,7 +30,7 @@ export class PostOffice {
   readonly deliveries: PostgresDelivery;
   readonly #options: PostOfficeOptions;
   readonly #partners = new Partners();
-  #sending: RunningDeliveries | undefined;
+  #sending: RunningRelay | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> = Promise.resolve();
   #isStopped = false;

@@ -9,13 +9,17 @@ export function publishFunctions(schema: string): readonly string[] {
   return [notePlaces(schema), takeIn(schema), publish(schema), report(schema)];
 }
 
+/** No limit is given: those that were given before are meant. */
+function saysNothing(row: string): string {
+  return `coalesce(${row}.parallelism, ${row}.rate) is null`;
+}
+
 /**
  * Queues that are not there yet, and limits that are not what is there: `{ queues: [name], flows: [{ key, parallelism, rate, period_ms }] }`. What is there
  * as it is said is looked at and not locked: those who publish under one key do not wait for each other. That a key is used is written
  * once an hour, so that one that is not can be forgotten.
  */
 function notePlaces(schema: string): string {
-  const saysNothing = (n: string): string => `coalesce(${n}.parallelism, ${n}.rate) is null`;
   const isSame = `f.is_parallelism_pinned or f.parallelism is not distinct from n.parallelism`;
   const isSameRate = `f.is_rate_pinned or f.rate is not distinct from n.rate and f.period_ms is not distinct from n.period_ms`;
   return `create function ${schema}.http_note(about text) returns void language plpgsql as $body$

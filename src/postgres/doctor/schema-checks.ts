@@ -1,3 +1,4 @@
+import { parseVersion, versionStatement } from '../check-version.ts';
 import { MIGRATIONS } from '../migrations.ts';
 import { DEFAULT_SCHEMA } from '../schema-name.ts';
 import { type CheckFinding, type DatabaseCheck, type Examination, firstRow } from './finding.ts';
@@ -23,11 +24,12 @@ export const schemaVersion: DatabaseCheck = async (examination) => {
   if (!(await hasSchema(examination))) {
     return { check, status: 'problem', found: `no schema "${name}", or none of ours`, next };
   }
-  const row = await firstRow(sql, `select coalesce(max(version), 0)::text as version from "${name}".migration`);
-  const version = Number(row['version']);
+  const row = await firstRow(sql, versionStatement(`"${name}"`));
+  const { found: version, serves } = parseVersion(row['version']);
   const found = `"${name}" is at version ${version}`;
   if (version === newest) return { check, status: 'ok', found: `${found}, the newest` };
   if (version < newest) return { check, status: 'problem', found: `${found}, this release needs ${newest}`, next };
+  if (serves <= newest) return { check, status: 'ok', found: `${found}, which serves this release (${newest}) too` };
   return {
     check,
     status: 'problem',

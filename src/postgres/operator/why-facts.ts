@@ -26,13 +26,14 @@ function toReason(facts: DeliveryFacts): DeliveryReason {
 
 function toFacts(fields: Fields): DeliveryFacts {
   const facts = readRecord<DeliveryFacts>(fields, ['dueAt', 'endedAt']);
-  const { handler, running } = facts;
+  const { handler, running, heldLine } = facts;
   return {
     ...facts,
     handler: handler && {
       ...readRecord<typeof handler>(handler, ['pausedAt']),
       breaker: handler.breaker && readRecord<typeof handler.breaker>(handler.breaker, ['probeAt']),
     },
+    heldLine: heldLine && readRecord<typeof heldLine>(heldLine, ['probeAt']),
     running: running && readRecord<typeof running>(running, ['startedAt']),
   };
 }

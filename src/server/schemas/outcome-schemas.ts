@@ -49,6 +49,7 @@ const WHY_REASON: Schema<WhyReason> = kinds<WhyReason>({
   'handler-paused': { since: time },
   'all-paused': {},
   'breaker-open': { breaker: text, probeAt: optional(time) },
+  'line-held': { line: text, because: oneOf('breaker', 'paused'), probeAt: optional(time) },
   'no-handler': { type: text },
   'no-worker': {},
   'generation-unserved': { generation: optional(integer) },
