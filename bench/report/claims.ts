@@ -30,7 +30,7 @@ export function claimsOf({ topics }: Report): Claim[] {
 
 function measureOf({ measure, along }: Result, { at }: Verdict): string {
   if (at === undefined) return measure;
-  return `${measure}: ${typeof at === 'number' ? `${formatPlace(at)} ${along}` : at}`;
+  return `${measure} (${typeof at === 'number' ? `${along}: ${formatPlace(at)}` : at})`;
 }
 
 /** The claims as they stand in README.md. A quick run claims nothing. */

@@ -22,7 +22,7 @@ describe('the claims of the bench', () => {
         command: 'npm run bench -- engine drain',
       },
       {
-        measure: 'drain by several: 4 processes',
+        measure: 'drain by several (processes: 4)',
         against: 'pg-boss',
         ratio: 0.75,
         command: 'npm run bench -- engine workers',
@@ -30,7 +30,7 @@ describe('the claims of the bench', () => {
     ]);
     expect(renderClaims(report).split('\n').slice(2)).toEqual([
       '| drain of 60,000 \\| one process | pg-boss | 1.50 | `npm run bench -- engine drain` |',
-      '| drain by several: 4 processes | pg-boss | 0.75, slower | `npm run bench -- engine workers` |',
+      '| drain by several (processes: 4) | pg-boss | 0.75, slower | `npm run bench -- engine workers` |',
     ]);
   });
 
