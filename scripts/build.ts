@@ -41,7 +41,7 @@ export async function buildIfStale(): Promise<ToolResult> {
 
 function fingerprint(): string {
   const hash = createHash('sha256');
-  const patterns = ['src/**/*.ts', 'console/*.*', 'console/{src,public}/**/*.*'];
+  const patterns = ['src/**/*.ts', 'console/*.*', 'console/{src,public}/**/*.*', 'docs/runbooks/alerts.md'];
   const sources = globSync(patterns, { cwd: ROOT }).filter((file) => !file.endsWith('.test.ts'));
   for (const file of ['tsconfig.json', 'tsconfig.build.json', ...sources.toSorted()]) {
     hash.update(`${file}\0`).update(readFileSync(join(ROOT, file)));

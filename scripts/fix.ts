@@ -9,6 +9,7 @@ const { failed } = await runSteps(
     { name: 'lint --fix', run: () => runTool(['oxlint', '--type-aware', '--fix']) },
     { name: 'format', run: () => runTool(['oxfmt']) },
     { name: 'generated files', run: () => runProgram([process.execPath, 'scripts/requirements.ts']) },
+    { name: 'API reference', run: () => runProgram([process.execPath, 'scripts/reference.ts']) },
   ],
   process.argv.includes('--verbose'),
 );

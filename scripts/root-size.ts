@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { parseAst } from 'vitest/node';
 
-/** What the root export may weigh, compressed, with comments and full names as published: retries, the engine, the ways to brokers. A bundler makes less of it. */
-export const ROOT_BUDGET_BYTES = 95_000;
+/** What the root export may weigh, compressed, with comments and full names as published: retries, the engine, the ways to brokers, sealed and versioned payloads. A bundler makes less of it. */
+export const ROOT_BUDGET_BYTES = 100_000;
 
 /** The files that `import 'holdfast'` loads from the package in `folder`, and their size compressed together. */
 export function rootSize(folder: string): { readonly files: readonly string[]; readonly gzipBytes: number } {

@@ -11,7 +11,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-const TASKS = ['bench', 'build', 'check', 'drill', 'fix', 'start', 'test'];
+const TASKS = ['bench', 'build', 'check', 'docs', 'drill', 'fix', 'start', 'test'];
 const NODE_TO_BRING = '24.21.0';
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const STAMP = join(ROOT, 'node_modules', '.holdfast-lock');

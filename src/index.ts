@@ -17,6 +17,13 @@ export { systemEffects } from './system/effects.ts';
 
 export { event, type EventDefinition, type EventOptions, type HandledEvent } from './outbox/event.ts';
 export {
+  aesSealing,
+  type AesSealingOptions,
+  type SealAbout,
+  type SealedPayload,
+  type Sealing,
+} from './outbox/sealing.ts';
+export {
   outgoing,
   type Outgoing,
   type SendAbout,

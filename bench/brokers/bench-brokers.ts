@@ -5,16 +5,17 @@ import type { Result } from '../result/result.ts';
 import type { Topic } from '../topic.ts';
 import { kafkaSide } from './kafka-side.ts';
 import { measureSide, type Size } from './measure-side.ts';
+import { natsSide } from './nats-side.ts';
 import { rabbitmqSide } from './rabbitmq-side.ts';
 import { redisSide } from './redis-side.ts';
 
-const SIDES = { redis: redisSide, rabbitmq: rabbitmqSide, kafka: kafkaSide } as const;
+const SIDES = { redis: redisSide, rabbitmq: rabbitmqSide, kafka: kafkaSide, nats: natsSide } as const;
 const NAMES = Object.keys(SIDES) as readonly (keyof typeof SIDES)[];
 const FULL: Size = { count: 10_000, rounds: 5 };
 const QUICK: Size = { count: 2_000, rounds: 1 };
 
 /**
- * `npm run bench -- brokers [redis|rabbitmq|kafka …] [--quick] [--json] [--count n] [--rounds n]`: what the relay and the consumer
+ * `npm run bench -- brokers [redis|rabbitmq|kafka|nats …] [--quick] [--json] [--count n] [--rounds n]`: what the relay and the consumer
  * reach over each broker, as they come, against the bare client doing the same work with hand-written statements, and against the
  * bare client without a database.
  */
@@ -24,7 +25,7 @@ export const BROKERS: Topic = {
   measures: NAMES,
   options: ['count', 'rounds'],
   minutes: { full: 7, quick: 2 },
-  packages: ['ioredis', 'amqplib', '@platformatic/kafka'],
+  packages: ['ioredis', 'amqplib', '@platformatic/kafka', '@nats-io/jetstream'],
   async run({ measures, isQuick, values, say }) {
     const usual = isQuick ? QUICK : FULL;
     const size = { count: Number(values['count'] ?? usual.count), rounds: Number(values['rounds'] ?? usual.rounds) };

@@ -23,7 +23,7 @@ export function sectionsOf(report: Report): ReadonlyMap<string, string> {
 }
 
 const RATIO =
-  /\d[\d.]* ?×|\d[\d.]* ?% (?:faster|slower|quicker)|\d[\d.]* times as (?:fast|slow)|(?:twice|half again|half)\s+as (?:fast|slow)/g;
+  /\d[\d.]* ?×|\d[\d.]* ?% (?:faster|slower|quicker)|\d[\d.]* times as (?:fast|slow)|\d+\.\d+ times|\d+ % of|(?:twice|half again|half)\s+as (?:fast|slow)/g;
 
 /** What reads like a claim about speed and stands outside the sections of a page. */
 export function ratiosOutside(page: string): string[] {

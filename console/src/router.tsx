@@ -120,6 +120,16 @@ const routes = [
   }),
   createRoute({
     ...under,
+    path: '/runbooks',
+    component: lazyRouteComponent(() => import('./runbooks/runbooks-page.tsx'), 'RunbooksPage'),
+  }),
+  createRoute({
+    ...under,
+    path: '/runbooks/$alert',
+    component: lazyRouteComponent(() => import('./runbooks/runbook-page.tsx'), 'RunbookPage'),
+  }),
+  createRoute({
+    ...under,
     path: '/audit',
     component: lazyRouteComponent(() => import('./audit/audit-page.tsx'), 'AuditPage'),
   }),

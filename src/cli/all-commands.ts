@@ -15,6 +15,7 @@ import { dlqReplay } from './commands/dlq-replay.ts';
 import { dlqShow } from './commands/dlq-show.ts';
 import { drill } from './commands/drill.ts';
 import { endpoints } from './commands/endpoints.ts';
+import { erase } from './commands/erase.ts';
 import { eventsReplay } from './commands/events-replay.ts';
 import { groups } from './commands/groups.ts';
 import { handlers } from './commands/handlers.ts';
@@ -65,6 +66,7 @@ export const COMMANDS: readonly Command[] = [
   pause,
   resume,
   audit,
+  erase,
   relay,
   serve,
   dev,

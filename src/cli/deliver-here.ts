@@ -1,7 +1,7 @@
 import { type AddressRules, checkDestination } from '../delivery/address-guard.ts';
 import type { Deliveries } from '../delivery/deliveries.ts';
 import { startDeliveries } from '../delivery/delivery-server.ts';
-import { MIN_SECRET_LENGTH } from '../delivery/sealed-text.ts';
+import { MIN_SECRET_LENGTH } from '../system/sealed-text.ts';
 import type { Logger } from '../kernel/log.ts';
 import { postgresDelivery } from '../postgres/delivery/postgres-delivery.ts';
 import type { SqlPool } from '../postgres/driver/find-driver.ts';

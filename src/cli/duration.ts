@@ -10,7 +10,8 @@ export function parseDuration(text: string): number | undefined {
   const parts = text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g);
   let total = 0;
   for (const [, amount, unit = ''] of parts) total += Number(amount) * (UNITS[unit] ?? 0);
-  return Math.round(total);
+  // More digits than a number has: no time that anybody means.
+  return Number.isSafeInteger(Math.round(total)) ? Math.round(total) : undefined;
 }
 
 /** A length of time as options take it, in the largest unit that divides it: `10s`, `5m`, `7d`. */

@@ -7,9 +7,15 @@ import { pathToFileURL } from 'node:url';
  * Nothing when there is none; a package that is there and does not load throws.
  */
 export async function importPackage(name: string, cwd: string): Promise<unknown> {
+  const file = findPackage(name, cwd);
+  return file === undefined ? undefined : import(file);
+}
+
+/** Where such a package is, as `import` takes it. */
+export function findPackage(name: string, cwd: string): string | undefined {
   for (const from of [join(cwd, 'package.json'), import.meta.url]) {
     const file = resolveFrom(from, name);
-    if (file !== undefined) return import(pathToFileURL(file).href);
+    if (file !== undefined) return pathToFileURL(file).href;
   }
   return undefined;
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { isWorkload } from '../chaos/settings.ts';
 import type { Drill } from '../drills/drill.ts';
 import type { Holdfast } from '../service/holdfast.ts';
 import type { StartOptions } from '../service/start-options.ts';
@@ -47,10 +48,17 @@ export async function loadDrills(cwd: string, given: string | undefined): Promis
   }
   const names = new Set<string>();
   for (const one of drills as readonly Drill[]) {
+    if (isWorkload(one.name))
+      throw new CliError(`${name} exports a drill of the name ${one.name}, which is built in; rename it`);
     if (names.has(one.name)) throw new CliError(`${name} exports two drills of the name ${one.name}; rename one`);
     names.add(one.name);
   }
   return drills;
+}
+
+/** Whether there is a module where one is looked for. */
+export function hasConfig(cwd: string): boolean {
+  return NAMES.some((one) => existsSync(resolve(cwd, one)));
 }
 
 interface LoadedModule {

@@ -9,6 +9,7 @@ import type { Invocation } from './command.ts';
 import type { Database } from './database.ts';
 import type { Io } from './io.ts';
 import type { OptionValues } from './option-values.ts';
+import { sealingOf } from './sealing-keys.ts';
 
 /** The operator functions on the server or the database that was named. */
 export async function openOperator({
@@ -18,12 +19,17 @@ export async function openOperator({
   version,
 }: Pick<Invocation, 'database' | 'io' | 'options' | 'version'>): Promise<Operator> {
   const server = serverTarget(options, io);
-  return server === undefined ? databaseOperator(await database(), version) : remoteOperator(server);
+  return server === undefined ? databaseOperator(await database(), io, version) : remoteOperator(server);
 }
 
 /** The same on a database that is open. */
-export function databaseOperator({ driver, schema, target }: Database, version?: string): Operator {
-  return postgresOperator({ pool: driver.pool, schema, answerTimeoutMs: target.statementMs, version });
+export function databaseOperator(
+  { driver, schema, target }: Database,
+  io: Pick<Io, 'env'>,
+  version?: string,
+): Operator {
+  const sealing = sealingOf(io);
+  return postgresOperator({ pool: driver.pool, schema, answerTimeoutMs: target.statementMs, version, sealing });
 }
 
 /** Where a database notes the logouts of people. */

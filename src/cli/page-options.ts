@@ -19,7 +19,8 @@ export function pageOf(options: OptionValues): Required<Paging> & { readonly lim
 }
 
 /** Says that there is more, if there is. */
-export function sayMore(output: Output, { next }: Pick<Page<unknown>, 'next'>): void {
+export function sayMore(output: Output, { next, note }: Pick<Page<unknown>, 'next' | 'note'>): void {
+  if (note !== undefined) output.line(`\n${note}`);
   if (next !== undefined) output.line(`\nMore: add --cursor ${next}, or a larger --limit.`);
 }
 

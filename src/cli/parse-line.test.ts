@@ -41,6 +41,11 @@ function problemOf(act: () => unknown): string {
 const ID = '0199f2d6-7c1e-7b33-a4a8-2f1f0c9d5b11';
 
 describe('the command line', () => {
+  test('has no options by the names that every object has', () => {
+    for (const name of ['constructor', 'toString', '__proto__'])
+      expect(problemOf(() => parse('dlq:replay', `--${name}`))).toContain(`dlq:replay has no option --${name}`);
+  });
+
   test('takes options of the program before and after the command', () => {
     const { command, options, args } = parse('--json', '--schema', 'x', 'dlq:show', 'id-1', '--actor=ann');
     expect(command?.name).toBe('dlq:show');

@@ -84,7 +84,8 @@ function readOptions(
   for (const token of parse(argv, specs).tokens) {
     if (token.kind === 'positional') positionals.push(token.value);
     if (token.kind !== 'option') continue;
-    const spec = specs[token.name];
+    // Not what every object has: there is no option --constructor.
+    const spec = Object.hasOwn(specs, token.name) ? specs[token.name] : undefined;
     if (spec === undefined) throw unknownOption(token.rawName, command, specs);
     const value = optionValue(token, spec);
     const before = given.get(token.name) ?? [];

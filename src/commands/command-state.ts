@@ -1,6 +1,6 @@
 /**
  * Where a command may go from each state. The database refuses every other step, whoever asks: this table is written into the
- * migration, and the diagram in docs/commands.md is made of it.
+ * migration, and the drawing in docs/commands.md has its steps.
  */
 export const TRANSITIONS = {
   idle: ['queued'],

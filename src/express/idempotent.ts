@@ -1,13 +1,11 @@
-import { Buffer } from 'node:buffer';
 import { httpGate } from '../idempotency/http/http-gate.ts';
-import type { HttpReply } from '../idempotency/http/http-reply.ts';
 import type { RouteOptions } from '../idempotency/http/route-options.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
 import { GuardedResponse, isGuardedResponse } from '../node-http/guarded-response.ts';
 import type { NodeResponse } from '../node-http/node-response.ts';
 import { type NodeRequest, nodeRequestFacts } from '../node-http/request-facts.ts';
-import { headerValues } from '../node-http/response-head.ts';
 import { isGuarded, setRun } from '../node-http/run-of.ts';
+import { sendReply } from '../node-http/send-reply.ts';
 import { unguardedResponse } from '../node-http/unguarded-response.ts';
 
 /** What is used of a request of Express 5. */
@@ -44,7 +42,7 @@ export function idempotent<Tx, Request extends ExpressRequest>(
     try {
       const facts = nodeRequestFacts(request, request.originalUrl, routeOf(request), request.body);
       const entry = await gate.enter(request, facts);
-      if (entry.kind === 'answer') return send(response, entry.reply);
+      if (entry.kind === 'answer') return sendReply(response, entry.reply);
       const guarded = entry.kind === 'run' ? new GuardedResponse(response, entry.run, entry.run.header) : undefined;
       setRun(request, guarded?.routeRun() ?? unguardedResponse(response, idempotency), guarded !== undefined);
     } catch (error) {
@@ -56,11 +54,4 @@ export function idempotent<Tx, Request extends ExpressRequest>(
 
 function routeOf({ baseUrl, route }: ExpressRequest): string | undefined {
   return typeof route?.path === 'string' ? baseUrl + route.path : undefined;
-}
-
-function send(response: NodeResponse, { status, headers, body }: HttpReply): void {
-  response.statusCode = status;
-  for (const [name, value] of headerValues(headers)) response.setHeader(name, value);
-  if (body === undefined) response.end();
-  else response.end(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
 }

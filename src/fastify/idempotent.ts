@@ -1,16 +1,14 @@
 import { Buffer } from 'node:buffer';
 import { Readable } from 'node:stream';
 import { httpGate } from '../idempotency/http/http-gate.ts';
-import type { RouteRun } from '../idempotency/http/http-run.ts';
 import type { RouteOptions } from '../idempotency/http/route-options.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
-import { RunView } from '../idempotency/run-view.ts';
 import { GuardedResponse, isGuardedResponse } from '../node-http/guarded-response.ts';
-import type { NodeResponse } from '../node-http/node-response.ts';
 import { type NodeRequest, nodeRequestFacts } from '../node-http/request-facts.ts';
 import { headerValues } from '../node-http/response-head.ts';
 import { isGuarded, setRun } from '../node-http/run-of.ts';
 import { unguardedResponse } from '../node-http/unguarded-response.ts';
+import { type FastifyReplyLike, restoring } from './restoring.ts';
 
 /** What is used of a request of Fastify 5. */
 export interface FastifyRequestLike {
@@ -18,16 +16,6 @@ export interface FastifyRequestLike {
   readonly url: string;
   readonly body: unknown;
   readonly routeOptions: { readonly url?: string | undefined };
-}
-
-/** What is used of a reply of Fastify 5. */
-export interface FastifyReplyLike {
-  readonly raw: NodeResponse;
-  getHeaders(): Readonly<Record<string, unknown>>;
-  removeHeader(name: string): unknown;
-  code(status: number): unknown;
-  header(name: string, value: string | string[]): unknown;
-  send(payload?: unknown): unknown;
 }
 
 /**
@@ -59,19 +47,4 @@ export function idempotent<Tx, Request extends FastifyRequestLike>(
       setRun(request, restoring(reply, new GuardedResponse(reply.raw, entry.run, entry.run.header).routeRun()), true);
     return undefined;
   };
-}
-
-/** Fastify keeps headers beside the response: a transaction that fails must leave those as they were, too. */
-function restoring<Tx>(reply: FastifyReplyLike, run: RouteRun<Tx, void>): RouteRun<Tx, void> {
-  const commit: RouteRun<Tx, void>['commit'] = async (work) => {
-    const before = { ...reply.getHeaders() };
-    try {
-      await run.commit(work);
-    } catch (error) {
-      for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name);
-      for (const [name, value] of Object.entries(before)) reply.header(name, value as string | string[]);
-      throw error;
-    }
-  };
-  return new RunView(run, commit);
 }

@@ -6,18 +6,10 @@ import { MEBIBYTE, type RouteOptions } from '../idempotency/http/route-options.t
 import type { RunFacts } from '../idempotency/entry.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
 import { HoldfastError } from '../kernel/error.ts';
+import { type GraphqlDocument, isMutation, KEY_MISSING_MESSAGE } from './mutation.ts';
 
 /** How mutations are guarded. `commit` does not exist here: a reply is made of all fields, after the last of them. */
 export type GraphqlOptions = Omit<RouteOptions<Request>, 'atomic' | 'compare'>;
-
-/** What is used of a document. */
-interface Document {
-  readonly definitions: readonly {
-    readonly kind: string;
-    readonly operation?: string;
-    readonly name?: { readonly value: string } | undefined;
-  }[];
-}
 
 /** A plugin of GraphQL Yoga 5. */
 export interface GraphqlIdempotency {
@@ -29,7 +21,7 @@ export interface GraphqlIdempotency {
   }): Promise<void>;
   onExecute(event: {
     readonly args: {
-      readonly document: Document;
+      readonly document: GraphqlDocument;
       readonly operationName?: string | null | undefined;
       readonly contextValue: { readonly request?: Request };
     };
@@ -90,17 +82,5 @@ export function runOf(request: Request): RunFacts {
 }
 
 const KEY_MISSING = {
-  errors: [
-    {
-      message: 'The header Idempotency-Key is missing. Send one with a value of its own for each operation.',
-      extensions: { code: 'IDEMPOTENCY_KEY_MISSING', http: { status: 400 } },
-    },
-  ],
+  errors: [{ message: KEY_MISSING_MESSAGE, extensions: { code: 'IDEMPOTENCY_KEY_MISSING', http: { status: 400 } } }],
 };
-
-function isMutation({ definitions }: Document, name: string | null | undefined): boolean {
-  const operations = definitions.filter((definition) => definition.kind === 'OperationDefinition');
-  const chosen =
-    typeof name === 'string' && name !== '' ? operations.filter((found) => found.name?.value === name) : operations;
-  return chosen.some((operation) => operation.operation === 'mutation');
-}

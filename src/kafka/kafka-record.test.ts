@@ -48,4 +48,13 @@ describe('a record of Kafka', () => {
     expect(read.headers).toEqual({ h_own: '1', twice: 'last', none: '', raw: '/w==' });
     expect([read.key, read.body.length]).toEqual([undefined, 0]);
   });
+
+  test('keeps a header whose name every object has [S1.10]', () => {
+    const headers = [[Buffer.from('__proto__'), Buffer.from('1')]] as const;
+    const read = fromRecord('kafka:legacy@0@0', { key: null, value: null, headers });
+    expect(Object.entries(read.headers)).toEqual([['__proto__', '1']]);
+    expect(
+      Object.entries(fromRecord('', { key: null, value: null, headers: [...toRecord(read).headers] }).headers),
+    ).toEqual([['__proto__', '1']]);
+  });
 });

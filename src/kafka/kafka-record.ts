@@ -1,4 +1,5 @@
 import type { InboundMessage, WireMessage } from '../transport/broker.ts';
+import { putField } from '../transport/put-field.ts';
 
 const ATTRIBUTE = 'ce_';
 const CONTENT_TYPE = 'content-type';
@@ -51,8 +52,8 @@ export function fromRecord(sourceId: string, { key, value, headers }: InboundRec
   for (const [nameBytes, valueBytes] of headers) {
     const [name, text] = [textOf(nameBytes) ?? '', textOf(valueBytes) ?? ''];
     if (name.toLowerCase() === CONTENT_TYPE) attributes[CONTENT_ATTRIBUTE] = text;
-    else if (name.startsWith(ATTRIBUTE)) attributes[name.slice(ATTRIBUTE.length)] = text;
-    else others[unescaped(name)] = text;
+    else if (name.startsWith(ATTRIBUTE)) putField(attributes, name.slice(ATTRIBUTE.length), text);
+    else putField(others, unescaped(name), text);
   }
   return { sourceId, key: textOf(key), attributes, headers: others, body: value ?? new Uint8Array() };
 }

@@ -17,6 +17,7 @@ export interface ErrorDetails {
   DATABASE_TIMEOUT: { timeoutMs: number };
   DEADLINE_PASSED: { operation: string; attempt: number };
   DELIVERY_TAKEN: { id: string };
+  DRAIN_ENDLESS: { runs: number };
   EMBEDDED_IN_USE: { dataDir: string; pid: number };
   EMBEDDED_MISSING: { oldest: number };
   EMBEDDED_OTHER_VERSION: { dataDir: string; madeBy: number; found: readonly number[] };
@@ -88,9 +89,13 @@ export interface ErrorDetails {
   MONGODB_SESSION_IDLE: Record<string, never>;
   MONGODB_TRANSACTIONS_MISSING: { of: string };
   OUTBOX_FULL: Record<string, never>;
+  PAYLOAD_ERASED: { type: string };
   PAYLOAD_INVALID: { type: string; problem: string };
+  PAYLOAD_NOT_OPENED: { type: string; keyId: string; problem: string };
+  PAYLOAD_SEALED: { type: string; keyId: string };
   PAYLOAD_TOO_LARGE: { type: string; bytes: number; limitBytes: number };
   PAYLOAD_UNREADABLE: { type: string; problem: string };
+  PAYLOAD_VERSION_UNKNOWN: { type: string; found: number; known: number };
   POOL_MISSING: Record<string, never>;
   POSTPONED: { id: string; delayMs: number; reason: string };
   PRIVILEGE_MISSING: { relation: string; privilege: string };
@@ -156,6 +161,11 @@ const OPEN_A_TRANSACTION: Readonly<Record<string, string>> = {
   drizzle: 'pass the tx that db.transaction(async (tx) => …) hands to your function, and await everything inside',
   kysely:
     'pass the trx that db.transaction().execute(async (trx) => …) hands to your function, and await everything inside',
+  knex: 'pass the trx that knex.transaction(async (trx) => …) hands to your function, and await everything inside',
+  typeorm:
+    'pass the manager that dataSource.transaction(async (manager) => …) hands to your function, and await everything inside',
+  prisma:
+    'pass the tx that prisma.$transaction(async (tx) => …) hands to your function, await everything inside, and give it a timeout that is long enough',
   pglite: 'pass the tx that db.transaction(async (tx) => …) hands to your function, and await everything inside',
 };
 
@@ -188,6 +198,8 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `the deadline of "${d.operation}" passed ${d.attempt === 0 ? 'before it started' : `during attempt ${d.attempt}`}; give the operation more time or make its attempts shorter`,
   DELIVERY_TAKEN: (d) =>
     `message ${d.id} is no longer this process's: another took it over, or an operator changed it; nothing of this run was kept, so let the error through`,
+  DRAIN_ENDLESS: (d) =>
+    `drain() ran handlers ${d.runs} times, and there is still work; mend the handler that sends itself messages, or raise maxRuns`,
   EMBEDDED_IN_USE: (d) =>
     `the data directory ${d.dataDir} is in use by process ${d.pid}; connect to the address in its file url, stop that process, or name another directory`,
   EMBEDDED_MISSING: (d) =>
@@ -282,18 +294,26 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `${d.of} needs transactions, and this MongoDB is a single server that has none; make it a replica set (one member will do: start mongod with --replSet, then rs.initiate())`,
   OUTBOX_FULL: () =>
     'the outbox holds as many open messages as it may (maxPending), nothing was stored; see that workers run and keep up, or send again later',
+  PAYLOAD_ERASED: (d) =>
+    `the payload of this "${d.type}" was erased, and nothing is left to handle; discard the message`,
   PAYLOAD_INVALID: (d) =>
     `a payload of "${d.type}" was refused, nothing was stored: ${d.problem}; send what the event's schema and JSON can hold`,
+  PAYLOAD_NOT_OPENED: (d) =>
+    `the payload of this "${d.type}" is sealed under the key "${d.keyId}" and cannot be opened: ${d.problem}; put the keys right in all processes, then replay the message`,
+  PAYLOAD_SEALED: (d) =>
+    `the payload of this "${d.type}" is sealed under the key "${d.keyId}", and nothing here opens it; pass sealing, for example aesSealing({ current, keys })`,
   PAYLOAD_TOO_LARGE: (d) =>
     `a payload of "${d.type}" has ${d.bytes} bytes and the limit is ${d.limitBytes}; keep the data elsewhere and send its address`,
   PAYLOAD_UNREADABLE: (d) =>
     `a stored payload of "${d.type}" does not fit the handler's schema: ${d.problem}; edit and replay it, or let the schema take what older versions sent`,
+  PAYLOAD_VERSION_UNKNOWN: (d) =>
+    `the payload of this "${d.type}" is of version ${d.found}, and this code knows versions up to ${d.known}; it waits, deploy code that knows it`,
   POOL_MISSING: () =>
     'this store was made without a pool, so it can send but not run handlers; write postgres({ pool }) with a pg Pool, the sql of postgres.js or a PGlite database',
   POSTPONED: (d) =>
     `message ${d.id} is looked at again after ${d.delayMs} ms: ${d.reason}; no attempt is counted, let this error through to the relay`,
   PRIVILEGE_MISSING: (d) =>
-    `the database user may not ${d.privilege} ${d.relation}, and a relay must; grant it, npx holdfast doctor prints all grants that are missing`,
+    `the database user may not ${d.privilege} ${d.relation}, and a relay must; grant it, npx holdfast migrate --grants worker=<role> prints all it needs`,
   PROCESS_KILLED: (d) =>
     `message ${d.id} was running in "${d.handler}" each of the last ${d.starts} times a process died, at last alone; look for what it does to memory or native code, then replay it`,
   REDIS_NOT_CONNECTED: () =>
@@ -338,7 +358,7 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
   TRANSACTION_RESTED: (d) =>
     `the transaction was terminated because its effect asked nothing of it for ${d.restMs} ms, and nothing was kept; do slow work before ctx.commit, and only statements on tx inside it`,
   TRANSACTION_UNKNOWN: (d) =>
-    `${d.found === 'Promise' ? 'a Promise is not a transaction, await it first' : `${d.found} is not a transaction this package knows`}; pass the transaction object of pg, postgres.js, Drizzle, Kysely or PGlite as it is`,
+    `${d.found === 'Promise' ? 'a Promise is not a transaction, await it first' : `${d.found} is not a transaction this package knows`}; pass the transaction object of pg, postgres.js, Drizzle, Kysely, Knex, TypeORM, Prisma or PGlite as it is`,
 };
 
 function describeFailure({ kind, status, code }: { kind: string; status?: number; code?: string }): string {

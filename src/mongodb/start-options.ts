@@ -4,7 +4,7 @@ import type { Transport } from '../transport/transport.ts';
 
 /** What the `start` of an outbox or an inbox takes. Only the transport must be there. */
 export interface MongoStartOptions {
-  /** `redisStreams()`, `rabbitmq()`, `kafka()`, or `transportOf()` with a broker of your own. */
+  /** `redisStreams()`, `rabbitmq()`, `kafka()`, `nats()`, or `transportOf()` with a broker of your own. */
   readonly transport: Transport;
   /** Are told what happens: logs, metrics and alerts of `holdfast/telemetry`. */
   readonly observers?: readonly RelayObserver[] | undefined;

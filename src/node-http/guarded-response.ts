@@ -7,7 +7,7 @@ import { createSleep } from '../kernel/sleep.ts';
 import { letProcessEnd, systemEffects } from '../system/effects.ts';
 import { functionsOf, type NodeResponse, type ResponseFunctions } from './node-response.ts';
 import { Client } from './outlive-client.ts';
-import { applyHead, headLines, readHead, type ResponseHead, writeHead } from './response-head.ts';
+import { applyHead, headerValues, headLines, readHead, type ResponseHead, writeHead } from './response-head.ts';
 
 const sleep = createSleep(systemEffects);
 const REPLY_WITHIN_MS = 10_000;
@@ -199,8 +199,7 @@ export class GuardedResponse<Tx> {
     if (instead === undefined) return this.#send(head);
     this.#text = undefined;
     this.#chunks = instead.body === undefined ? [] : [Buffer.from(instead.body)];
-    const headers = instead.headers.map(([name, value]) => [name, value] as const);
-    this.#send({ status: instead.status, message: '', headers });
+    this.#send({ status: instead.status, message: '', headers: [...headerValues(instead.headers)] });
   }
 
   #send(head: ResponseHead): void {

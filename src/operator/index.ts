@@ -1,3 +1,4 @@
+export type { AuditAnchor, AuditProblem, AuditVerified } from './audit-verify.ts';
 export {
   BREAKER_STATES,
   type BreakerChanged,
@@ -20,6 +21,7 @@ export {
   type BulkState,
   type BulkVerb,
 } from './bulk.ts';
+export type { Erasure, ErasureCounts, ErasureOptions, Erasures, ErasureSubject } from './erasure.ts';
 export {
   ERROR_GROUP_STATES,
   type ErrorGroup,

@@ -142,8 +142,9 @@ const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_
 
 /** The time that `2h` (so long ago), `2026-01-31` or `2026-01-31T12:00Z` means; nothing for any other text. */
 export function queryTime(text: string, nowMs: number): Date | undefined {
-  const lengths = [...text.matchAll(/(\d+(?:\.\d+)?)(s|m|h|d|w)/g)];
+  // As a whole first: to look for parts in a long row of digits takes the square of its length.
   const isLength = /^(?:\d+(?:\.\d+)?[smhdw])+$/.test(text);
+  const lengths = isLength ? [...text.matchAll(/(\d+(?:\.\d+)?)(s|m|h|d|w)/g)] : [];
   const ago = lengths.reduce((sum, [, amount, unit = '']) => sum + Number(amount) * (UNITS[unit] ?? 0), 0);
   const at = isLength ? nowMs - ago : /^\d{4}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
   // Nothing of ours is older, and the database knows no year -270,000.

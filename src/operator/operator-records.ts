@@ -153,6 +153,7 @@ export const AUDIT_VERBS = [
   'change-queue',
   'change-flow',
   'change-schedule',
+  'erase',
 ] as const;
 
 export type AuditVerb = (typeof AUDIT_VERBS)[number];

@@ -1,5 +1,7 @@
+import type { AuditAnchor, AuditVerified } from './audit-verify.ts';
 import type { Breakers } from './breaker-record.ts';
 import type { BulkOperations } from './bulk.ts';
+import type { Erasures } from './erasure.ts';
 import type { ErrorGroups } from './error-group.ts';
 import type { Forecast, PolicyLookup } from './forecast.ts';
 import type { KeptLists } from './kept-lists.ts';
@@ -48,6 +50,8 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** Where the next part begins; absent at the end. Pass it as `cursor`, with the same filter. */
   readonly next: string | undefined;
+  /** What could not be looked into, in words: payloads that are sealed, where they were searched. Absent as a rule. */
+  readonly note?: string | undefined;
 }
 
 /** How much of a list, and from where. */
@@ -123,7 +127,7 @@ export interface MessageReplayOptions extends ReplayOptions {
  *
  * Where a handler is named, its name is enough unless two services have one of that name; then write `service/name`.
  */
-export interface Operator extends BulkOperations, Breakers, ErrorGroups, KeptLists, Messages {
+export interface Operator extends BulkOperations, Breakers, Erasures, ErrorGroups, KeptLists, Messages {
   /** Dead letters, the newest first. Default status: `pending`, those that nobody has dealt with. */
   deadLetters(
     filter?: DeadLetterFilter & Paging & { readonly status?: DeadLetterStatus | undefined },
@@ -227,4 +231,9 @@ export interface Operator extends BulkOperations, Breakers, ErrorGroups, KeptLis
   system(): Promise<SystemRecord>;
   /** What was changed by hand, the newest first. */
   audit(filter?: AuditFilter & Paging): Promise<Page<AuditRecord>>;
+  /**
+   * Whether the audit is what was written, in its order: each record is chained to the one before it. Names the first that is not. Who
+   * may write all tables can write a whole new chain, or cut off its end: the anchor, kept elsewhere, shows that. Reads all of it.
+   */
+  verifyAudit(anchor?: AuditAnchor): Promise<AuditVerified>;
 }

@@ -46,7 +46,7 @@ export interface DeliveryFacts {
 }
 
 /** A line of HTTP deliveries that stands still. */
-export type HeldLine = {
+type HeldLine = {
   /** `to:https://shop.example`, `queue:mails`, `flow:tenant-7`. */
   readonly line: string;
   readonly because: 'breaker' | 'paused';
@@ -117,6 +117,7 @@ export function explain(facts: DeliveryFacts): WhyReason {
 const TYPE_UNKNOWN = 'HANDLER_TYPE_UNKNOWN';
 // What it writes when the handler put it off.
 const POSTPONED = 'POSTPONED';
+const VERSION_UNKNOWN = 'PAYLOAD_VERSION_UNKNOWN';
 
 function ended(facts: DeliveryFacts): WhyReason | undefined {
   const { state, running, attempts, error, actor = 'unknown', reason } = facts;
@@ -146,7 +147,8 @@ function neverServed({ handler, lane, type, generation }: DeliveryFacts): WhyRea
 function notDue({ dueAt, dueInMs = 0, error, attempts, type, handler }: DeliveryFacts): WhyReason | undefined {
   if (dueAt === undefined || dueInMs <= 0) return undefined;
   if (error?.code === TYPE_UNKNOWN) return { kind: 'type-unknown', type, dueAt };
-  if (error?.code === POSTPONED) return { kind: 'postponed', dueAt, reason: error.message };
+  if (error?.code === POSTPONED || error?.code === VERSION_UNKNOWN)
+    return { kind: 'postponed', dueAt, reason: error.message };
   if (attempts === 0 && error === undefined) return { kind: 'scheduled', dueAt };
   if (handler?.breaker) return undefined;
   return { kind: 'retry-wait', dueAt, attempts, lastError: errorText(error) };

@@ -2,6 +2,7 @@ import { HoldfastError } from '../kernel/error.ts';
 import type { SchemaIssue } from '../kernel/standard-schema.ts';
 import { findUnstorable } from '../kernel/unstorable.ts';
 import type { EventDefinition } from './event.ts';
+import { ownName } from './stored-payload.ts';
 
 /** Above this a message belongs in a blob store, with its address in the payload: it is read, kept and shown as a whole. */
 export const MAX_PAYLOAD_BYTES = 1_048_576;
@@ -26,6 +27,8 @@ export async function serializePayload<Input, Output>(
   // To the database it is the same as no payload.
   const problem = payload === null ? 'payload is null' : findUnstorable(payload, 'payload');
   if (problem !== undefined) invalid(problem);
+  const own = ownName(payload);
+  if (own !== undefined) invalid(`payload.${own} is a name of ours`);
   const text = JSON.stringify(payload);
   const bytes = new TextEncoder().encode(text).length;
   if (bytes > MAX_PAYLOAD_BYTES) {

@@ -3,6 +3,8 @@ import { wrapped } from '../kernel/wrapped.ts';
 import { activeSpan, traceparentOf } from '../system/active-span.ts';
 import { newId } from '../system/new-id.ts';
 import type { EventDefinition } from './event.ts';
+import type { Sealing } from './sealing.ts';
+import { OWN_HEADERS, PERSON_HEADER, sealPayload, VERSION_HEADER } from './stored-payload.ts';
 import type { NewMessage, OutboxStore, SendResult } from './outbox-store.ts';
 import { serializePayload } from './payload.ts';
 
@@ -20,6 +22,8 @@ export interface SendOptions {
   /** The id of what caused this message. */
   readonly causationId?: string | undefined;
   readonly tracestate?: string | undefined;
+  /** Whom it is about, where the event does not say: everything about somebody can be erased. At most 150 characters. */
+  readonly person?: string | undefined;
 }
 
 /** One message of a `sendAll`, made by `outgoing`. */
@@ -37,6 +41,8 @@ export interface Sender {
   /** Who publishes messages of a type, where that is not left to the handlers of this database. */
   readonly takenAs?: ((type: string) => string | undefined) | undefined;
   readonly wrapSend?: SendWrapper | undefined;
+  /** Seals the payloads of all events that do not say otherwise. */
+  readonly sealing?: Sealing | undefined;
 }
 
 /** What is about to be sent, in one statement. */
@@ -69,6 +75,8 @@ export interface Sending<Tx> {
 }
 
 const MAX_KEY_LENGTH = 255;
+/** Fits into an index with what is put before it. */
+const MAX_PERSON_LENGTH = 150;
 /** Later ones are written in a way that databases do not read. */
 const LAST_TIME_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
@@ -112,7 +120,7 @@ export function outgoing<Input, Output>(
 }
 
 async function toMessage<Input, Output>(
-  { service, generation, takenAs }: Sender,
+  { service, generation, takenAs, sealing }: Sender,
   event: EventDefinition<Input, Output>,
   payload: Input,
   options: SendOptions,
@@ -121,15 +129,18 @@ async function toMessage<Input, Output>(
   const text = await serializePayload(event, payload);
   const key = event.key?.(payload);
   const aggregate = event.aggregate?.(payload);
+  const person = options.person ?? event.person?.(payload);
   checkSend(event.type, event.key ? { key } : {}, aggregate, options);
+  if (person !== undefined) checkPerson(event.type, person);
   const id = newId();
+  const seals = event.sealing ?? sealing;
   const span = activeSpan();
   return {
     id,
     type: event.type,
     takenAs: takenAs?.(event.type),
     key,
-    payload: text,
+    payload: seals ? await sealPayload(seals, text, { id, type: event.type, person }) : text,
     idempotencyKey: options.idempotencyKey,
     source: service,
     target: options.target,
@@ -140,11 +151,25 @@ async function toMessage<Input, Output>(
     causationId: options.causationId,
     traceparent: span && traceparentOf(span),
     tracestate: options.tracestate,
-    headers: options.headers,
+    headers: headersOf(options.headers, event.version, person),
     // Before 1970: in the past, on whatever clock.
     deliverAt: options.deliverAt && options.deliverAt.getTime() > 0 ? options.deliverAt : undefined,
     strict: event.order === 'strict',
   };
+}
+
+/** With what we say in headers ourselves: nothing, of most messages. */
+function headersOf(
+  headers: SendOptions['headers'],
+  version: number,
+  person: string | undefined,
+): SendOptions['headers'] {
+  if (version === 1 && person === undefined) return headers;
+  const own = {
+    ...(version > 1 && { [VERSION_HEADER]: String(version) }),
+    ...(person !== undefined && { [PERSON_HEADER]: person }),
+  };
+  return { ...headers, ...own };
 }
 
 /** Plain JavaScript may pass a name, or nothing where modules import each other in a circle. */
@@ -171,6 +196,7 @@ function checkSend(
     'correlationId',
     'causationId',
     'tracestate',
+    'person',
   ]);
   if ('key' in keyed && !isText(keyed.key))
     check.refuse('key', keyed.key, `give a string of 1 to ${MAX_KEY_LENGTH} characters`);
@@ -193,7 +219,16 @@ function checkSend(
   }
   for (const [name, value] of Object.entries(headers ?? {})) {
     if (!isStorable(name) || !isStorable(value)) check.refuse(`headers.${name}`, value, 'write text without NUL');
+    else if (name.startsWith(OWN_HEADERS))
+      check.refuseName('headers', name, `names that begin with ${OWN_HEADERS} are ours`);
   }
+  check.done();
+}
+
+function checkPerson(type: string, person: unknown): void {
+  if (isText(person) && (person as string).length <= MAX_PERSON_LENGTH) return;
+  const check = new OptionCheck(`send() of "${type}"`);
+  check.refuse('person', person, `write 1 to ${MAX_PERSON_LENGTH} characters, or leave it out`);
   check.done();
 }
 

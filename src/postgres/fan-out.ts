@@ -1,5 +1,6 @@
 import { HoldfastError } from '../kernel/error.ts';
 import type { NewMessage } from '../outbox/outbox-store.ts';
+import { PERSON_HEADER } from '../outbox/stored-payload.ts';
 
 /** What `isFull` answers. */
 export const FULL = 'full';
@@ -42,15 +43,19 @@ export function fanOut(schema: string, units: string, input: string = MESSAGE_IN
       from ${schema}.subscription s where s.type = coalesce(m.taken_as, m.type) offset 0) s on true`;
 }
 
-/** True when one of the messages has a correlation or causation id of its own: then it is written where it can be found by it. */
+/** True when one of the messages has a correlation or causation id of its own, or is about somebody: then it can be found by that. */
 export function hasLinks(messages: readonly NewMessage[]): boolean {
   return messages.some(
-    ({ id, correlationId, causationId }) => (correlationId ?? id) !== id || causationId !== undefined,
+    ({ id, correlationId, causationId, headers }) =>
+      (correlationId ?? id) !== id || causationId !== undefined || headers?.[PERSON_HEADER] !== undefined,
   );
 }
 
 /** How much of an id is looked up by: an index takes no value of any length. */
 export const LINK_LENGTH = 200;
+
+/** What stands before a person in a link: it is no id of an action. */
+export const PERSON_LINK = 'person:';
 
 /** Writes by which ids the messages `m` that fit the condition belong together. `input` as in `fanOut`. */
 export function linkMessages(schema: string, condition: string, input: string): string {
@@ -59,7 +64,8 @@ export function linkMessages(schema: string, condition: string, input: string): 
     select left(l.id, ${LINK_LENGTH}), m.id from ${input}
       cross join lateral (
         select m.correlation_id as id where m.correlation_id is not null
-        union all select m.causation_id where m.causation_id is distinct from m.correlation_id and m.causation_id is not null) l
+        union all select m.causation_id where m.causation_id is distinct from m.correlation_id and m.causation_id is not null
+        union all select '${PERSON_LINK}' || (m.headers ->> '${PERSON_HEADER}') where m.headers ->> '${PERSON_HEADER}' is not null) l
     where not (select is_full from ${schema}.meta) and (${condition})`;
 }
 

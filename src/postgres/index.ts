@@ -3,6 +3,7 @@ export { postgresDelivery, type PostgresDelivery, type PostgresDeliveryOptions }
 export { postgresWebhooks, type PostgresWebhooks, type PostgresWebhooksOptions } from './delivery/postgres-webhooks.ts';
 export { type FactRecorder, factRecorder, type FactRecorderOptions } from './facts/fact-recorder.ts';
 export type { FactLossReason, LostFacts } from './facts/fact-writer.ts';
+export { DATABASE_ROLES, type DatabaseRole, type GrantsOptions, grantsScript } from './grants.ts';
 export { postgresIdempotency, type PostgresIdempotencyOptions } from './idempotency/postgres-idempotency.ts';
 export { migrate, migrationScript, type MigrateOptions, type MigrateResult } from './migrate.ts';
 export { postgresSessions, type PostgresSessionsOptions } from './operator/ended-sessions.ts';

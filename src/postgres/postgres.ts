@@ -5,7 +5,7 @@ import { systemEffects } from '../system/effects.ts';
 import { append, appendStatements } from './append.ts';
 import { named } from './check-version.ts';
 import type { Driver } from './driver/driver.ts';
-import { findDriver, type SqlPool, type TransactionOf } from './driver/find-driver.ts';
+import { findDriver, poolAdvice, type SqlPool, type TransactionOf } from './driver/find-driver.ts';
 import { ANSWER_TIMEOUT_RULE, withinLimit } from './driver/time-limit.ts';
 import { openSession } from './relay/session.ts';
 import { wakeChannel } from './relay/wake-statement.ts';
@@ -37,7 +37,7 @@ export interface PostgresRelayOptions<Pool, Tx = TransactionOf<Pool>> extends Po
 
 /**
  * The store on PostgreSQL. Handlers get the transaction of its pool (`Tx`); a message may be sent in one of any known client, so
- * that a service with Drizzle or Kysely sends in theirs.
+ * that a service with Drizzle or Prisma sends in theirs.
  */
 export type PostgresStore<Tx> = RelayStore<Tx, Tx | SqlTransaction>;
 
@@ -93,7 +93,7 @@ function checkedDriver(
   if (pool === undefined) return undefined;
   const driver = findDriver(pool, systemEffects, answerMs);
   if (driver === undefined) {
-    check.refuse(option, pool, 'pass a pg Pool, the sql of postgres.js, or a PGlite database');
+    check.refuse(option, pool, poolAdvice(pool));
   }
   return driver;
 }

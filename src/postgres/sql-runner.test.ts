@@ -21,13 +21,20 @@ const WRONG: [string, unknown, string][] = [
   ['something with query alone', { query: () => [] }, 'Object'],
   ['a connection of another database', { query: () => [], connect: () => [], release: () => [] }, 'Object'],
   ['a Drizzle of another database', { execute: () => [], transaction: () => [], dialect: {} }, 'Object'],
+  ['a Knex of another database', Object.assign(() => [], { raw: () => [], client: { dialect: 'mysql' } }), 'function'],
+  ['a TypeORM of another database', { createQueryRunner: () => [], options: { type: 'mysql' } }, 'Object'],
+  [
+    'a Prisma of another database',
+    { $queryRawUnsafe: () => [], $executeRawUnsafe: () => 0, _activeProvider: 'mysql' },
+    'Object',
+  ],
 ];
 
 describe('what is not a transaction', () => {
   test.each(WRONG)('%s is refused by its name, without its contents [X.14]', (_, value, found) => {
     const ask = (): unknown => sqlRunner(value as SqlConnection);
     expect(ask).toThrow(expect.objectContaining({ code: 'TRANSACTION_UNKNOWN', details: { found } }));
-    expect(ask).toThrow(/pg, postgres\.js, Drizzle, Kysely or PGlite/);
+    expect(ask).toThrow(/pg, postgres\.js, Drizzle, Kysely, Knex, TypeORM, Prisma or PGlite/);
     expect(ask).not.toThrow(/do not print/);
   });
 });

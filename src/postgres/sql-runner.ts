@@ -13,7 +13,7 @@ import { HoldfastError } from '../kernel/error.ts';
 export type SqlParam = string | number | bigint | boolean | null | readonly (string | null)[];
 
 /** The clients whose objects are understood. A pool is told apart from a connection: two of its statements may meet two connections. */
-type SqlClientKind = 'pg' | 'pg-pool' | 'postgres.js' | 'drizzle' | 'kysely' | 'pglite';
+type SqlClientKind = 'pg' | 'pg-pool' | 'postgres.js' | 'drizzle' | 'kysely' | 'knex' | 'typeorm' | 'prisma' | 'pglite';
 
 /** Runs statements in whatever transaction or connection the caller has. */
 export interface SqlRunner {
@@ -78,6 +78,57 @@ interface KyselyDatabase {
   executeQuery(query: unknown): Promise<RowsAnswer>;
 }
 
+/** Knex: the `trx` of `knex.transaction`, also of `await knex.transaction()` and of a savepoint. */
+interface KnexTransaction extends KnexDatabase {
+  isCompleted(): boolean;
+}
+
+/** Knex: any `knex` or `trx` with the client `pg`. */
+interface KnexDatabase {
+  readonly raw: unknown;
+  readonly client: KnexClient;
+}
+
+interface KnexClient {
+  readonly dialect: string;
+  /** Inside a transaction always the same one, which releasing does not give back. */
+  acquireConnection(): Promise<unknown>;
+  releaseConnection(connection: unknown): unknown;
+}
+
+/** TypeORM: a query runner after `startTransaction`, or the manager that `dataSource.transaction` hands to its function. */
+type TypeOrmTransaction = TypeOrmRunner | TypeOrmManager;
+
+interface TypeOrmRunner {
+  readonly isTransactionActive: boolean;
+  readonly isReleased: boolean;
+  readonly dataSource: TypeOrmSource;
+  query(text: string, params: (string | null)[], isStructured: true): Promise<{ readonly records: readonly unknown[] }>;
+  release(): Promise<void>;
+}
+
+interface TypeOrmManager {
+  readonly dataSource: TypeOrmSource;
+  readonly queryRunner?: TypeOrmRunner | undefined;
+}
+
+/** TypeORM: a data source of the type `postgres`. */
+interface TypeOrmSource {
+  readonly options: { readonly type: string };
+  createQueryRunner(): TypeOrmRunner;
+}
+
+/** Prisma: the `tx` that `prisma.$transaction` hands to its function. */
+interface PrismaTransaction extends PrismaDatabase {
+  readonly $connect?: never;
+}
+
+/** Prisma: a client, or the `tx` of one, with the provider `postgresql`. */
+interface PrismaDatabase {
+  $queryRawUnsafe(text: string, ...values: unknown[]): PromiseLike<unknown>;
+  $executeRawUnsafe: unknown;
+}
+
 /** PGlite: the `tx` that `db.transaction` hands to its function. */
 interface PgliteTransaction extends PgliteDatabase {
   rollback(): Promise<void>;
@@ -96,10 +147,22 @@ export type SqlTransaction =
   | PostgresJsTransaction
   | DrizzleTransaction
   | KyselyTransaction
+  | KnexTransaction
+  | TypeOrmTransaction
+  | PrismaTransaction
   | PgliteTransaction;
 
 /** A transaction, or something that runs each statement on its own. */
-export type SqlConnection = SqlTransaction | PgPool | PostgresJsSql | DrizzleDatabase | KyselyDatabase | PgliteDatabase;
+export type SqlConnection =
+  | SqlTransaction
+  | PgPool
+  | PostgresJsSql
+  | DrizzleDatabase
+  | KyselyDatabase
+  | KnexDatabase
+  | TypeOrmSource
+  | PrismaDatabase
+  | PgliteDatabase;
 
 /** Finds out whose connection this is. Throws `TRANSACTION_UNKNOWN` if it is none of those it knows. */
 export function sqlRunner(connection: SqlConnection): SqlRunner {
@@ -118,14 +181,19 @@ export function transactionRunner(tx: SqlTransaction): SqlRunner {
   return runner;
 }
 
+/** Whose object this is; nothing if it is none of those that are known. */
+export function clientKindOf(value: unknown): SqlRunner['kind'] | undefined {
+  return recognise(value)?.kind;
+}
+
 type Run = (text: string, params: (string | null)[]) => Promise<readonly unknown[]>;
 /** Any property may be there, none is known to be. */
 type Loose = { readonly [K in string]?: unknown };
 
 function recognise(value: unknown): SqlRunner | undefined {
-  if (typeof value === 'function') return postgresJs(value as unknown as Loose);
+  if (typeof value === 'function') return postgresJs(value as unknown as Loose) ?? knex(value as unknown as Loose);
   if (typeof value !== 'object' || value === null) return undefined;
-  return kysely(value) ?? drizzle(value) ?? pglite(value) ?? pg(value);
+  return kysely(value) ?? drizzle(value) ?? prisma(value) ?? typeorm(value) ?? pglite(value) ?? pg(value);
 }
 
 function postgresJs(value: Loose): SqlRunner | undefined {
@@ -164,6 +232,70 @@ function drizzle(value: Loose): SqlRunner | undefined {
       throw error instanceof Error && 'params' in error && error.cause instanceof Error ? error.cause : error;
     }
   });
+}
+
+/**
+ * Statements go to the connection below: Knex numbers placeholders by their places, so that `$1` used twice would be two values, and
+ * puts every value into the message of an error.
+ */
+function knex(value: Loose): SqlRunner | undefined {
+  const client = value['client'] as Partial<KnexClient> | null | undefined;
+  if (!hasMethods(value, 'raw') || client?.dialect !== 'postgresql') return undefined;
+  const db = value as unknown as KnexDatabase;
+  const isOpen = (): boolean => !(value as unknown as KnexTransaction).isCompleted();
+  const isTransaction = hasMethods(value, 'isCompleted');
+  return makeRunner('knex', isTransaction && isOpen(), async (text, params) => {
+    // Knex itself refuses a trx that has ended; its connection may serve somebody else by now.
+    if (isTransaction && !isOpen()) throw new HoldfastError('TRANSACTION_NOT_OPEN', { client: 'knex' });
+    const connection = await db.client.acquireConnection();
+    try {
+      return (await (connection as PgConnection).query(text, params)).rows;
+    } finally {
+      db.client.releaseConnection(connection);
+    }
+  });
+}
+
+function typeorm(value: Loose): SqlRunner | undefined {
+  const source = (value['dataSource'] ?? value) as Partial<TypeOrmSource>;
+  if (!hasMethods(source, 'createQueryRunner') || source.options?.type !== 'postgres') return undefined;
+  const given = (value['queryRunner'] ?? value) as TypeOrmRunner;
+  const isRunner = typeof given.isTransactionActive === 'boolean';
+  return makeRunner('typeorm', isRunner && given.isTransactionActive && !given.isReleased, async (text, params) => {
+    const runner = isRunner ? given : (source as TypeOrmSource).createQueryRunner();
+    try {
+      // Asked plainly, it answers an update with its rows and their number.
+      return (await runner.query(text, params, true)).records;
+    } catch (error) {
+      // The wrapper carries every parameter.
+      throw error instanceof Error && 'driverError' in error ? error.driverError : error;
+    } finally {
+      if (!isRunner) await runner.release();
+    }
+  });
+}
+
+function prisma(value: Loose): SqlRunner | undefined {
+  if (!hasMethods(value, '$queryRawUnsafe', '$executeRawUnsafe')) return undefined;
+  if ((value['_activeProvider'] ?? 'postgresql') !== 'postgresql') return undefined;
+  const db = value as unknown as PrismaDatabase;
+  return makeRunner('prisma', !hasMethods(value, '$connect'), async (text, params) => {
+    try {
+      return (await db.$queryRawUnsafe(text, ...params)) as readonly unknown[];
+    } catch (error) {
+      throw prismaCause(error);
+    }
+  });
+}
+
+/** Prisma has codes of its own, and what the server said lies below them as a plain object. */
+function prismaCause(error: unknown): unknown {
+  const { code, meta } = error as { code?: unknown; meta?: { driverAdapterError?: { cause?: Loose } } };
+  // It has ended, or has taken longer than its `timeout`, which is five seconds unless it is told otherwise.
+  if (code === 'P2028') return new HoldfastError('TRANSACTION_NOT_OPEN', { client: 'prisma' }, { cause: error });
+  const { originalCode, originalMessage, detail } = meta?.driverAdapterError?.cause ?? {};
+  if (typeof originalCode !== 'string') return error;
+  return Object.assign(new Error(String(originalMessage), { cause: error }), { code: originalCode, detail });
 }
 
 function pglite(value: Loose): SqlRunner | undefined {

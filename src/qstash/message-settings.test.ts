@@ -121,4 +121,11 @@ describe('the headers of a message', () => {
     const headers = { 'upstash-callback': 'https://cb.example', 'upstash-callback-delay': '5s' };
     expect(() => read(headers)).toThrow(/Upstash-Callback-Delay is not supported/);
   });
+
+  // By the square of its length it would take minutes.
+  it('are refused at once where a time is a long row of digits [X.8]', () => {
+    expect(() => read({ 'upstash-delay': `${'1'.repeat(200_000)}x` })).toThrow(
+      expect.objectContaining({ status: 400 }),
+    );
+  });
 });

@@ -36,9 +36,9 @@ export function readSelections(query: URLSearchParams): readonly DeliverySelecti
   };
   let selections: readonly DeliverySelection[] = [common];
   for (const [name, values] of singles(query)) {
-    selections = selections.flatMap((one) => values.map((value) => Object.assign({ [name]: value }, one)));
-    if (selections.length > MOST_COMBINATIONS)
+    if (selections.length * values.length > MOST_COMBINATIONS)
       throw badRequest('that are too many values to select by; ask several times');
+    selections = selections.flatMap((one) => values.map((value) => Object.assign({ [name]: value }, one)));
   }
   return selections;
 }

@@ -14,10 +14,11 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 export function readDuration(name: string, text: string): number {
   const given = text.trim();
   if (/^\d+$/.test(given)) return bounded(name, Number(given) * 1_000);
-  const parts = [...given.matchAll(/(\d+(?:\.\d+)?)(ms|[smhdw])/g)];
-  if (parts.length === 0 || parts.map(([all]) => all).join('') !== given) {
+  // As a whole first: to look for parts in a long row of digits takes the square of its length.
+  if (!/^(?:\d+(?:\.\d+)?(?:ms|[smhdw]))+$/.test(given)) {
     throw badRequest(`${name} is ${JSON.stringify(given)}; write a time such as 90s, 2h or 1d10h30m`);
   }
+  const parts = [...given.matchAll(/(\d+(?:\.\d+)?)(ms|[smhdw])/g)];
   const ms = parts.reduce((sum, [, count, unit = 's']) => sum + Number(count) * (UNITS_MS[unit] ?? 0), 0);
   return bounded(name, ms);
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { InboundMessage, OutboundMessage } from '../transport/broker.ts';
+import { putField } from '../transport/put-field.ts';
 import type { AmqpMessage } from './amqp-client.ts';
 
 const ATTRIBUTE = 'cloudEvents_';
@@ -55,8 +56,8 @@ export function inboundOf({ content, fields, properties }: AmqpMessage): Inbound
   for (const [name, value] of Object.entries(properties.headers ?? {})) {
     if (COUNTERS.has(name)) continue;
     const attribute = [ATTRIBUTE, OTHER_ATTRIBUTE].find((prefix) => name.startsWith(prefix));
-    if (attribute === undefined) headers[name] = textOf(value);
-    else attributes[name.slice(attribute.length).toLowerCase()] = textOf(value);
+    if (attribute === undefined) putField(headers, name, textOf(value));
+    else putField(attributes, name.slice(attribute.length).toLowerCase(), textOf(value));
   }
   const { [PLACE_HEADER]: place, ...own } = headers;
   const { messageId, contentType } = properties;

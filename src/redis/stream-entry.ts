@@ -1,4 +1,5 @@
 import type { InboundMessage, WireMessage } from '../transport/broker.ts';
+import { putField } from '../transport/put-field.ts';
 
 const ATTRIBUTE = 'ce_';
 const KEY = 'key';
@@ -28,11 +29,11 @@ export function fromFields(sourceId: string, fields: readonly string[]): Inbound
   let body: Uint8Array = new Uint8Array();
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const [name = '', value = ''] = [fields[at], fields[at + 1]];
-    if (name.startsWith(ATTRIBUTE)) attributes[name.slice(ATTRIBUTE.length)] = value;
+    if (name.startsWith(ATTRIBUTE)) putField(attributes, name.slice(ATTRIBUTE.length), value);
     else if (name === KEY) key = value;
     else if (name === DATA) body = Buffer.from(value);
     else if (name === DATA_BASE64) body = Buffer.from(value, 'base64');
-    else headers[name.startsWith('h_') ? name.slice(2) : name] = value;
+    else putField(headers, name.startsWith('h_') ? name.slice(2) : name, value);
   }
   return { sourceId, key, attributes, headers, body };
 }

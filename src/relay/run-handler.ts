@@ -1,15 +1,15 @@
 import { HoldfastError, isHoldfastError } from '../kernel/error.ts';
 import type { Effects } from '../kernel/effects.ts';
 import { isThenable } from '../kernel/wrapped.ts';
-import { describeIssue } from '../outbox/payload.ts';
 import type { Handle, HandlerTake, HandlingHandler, ProjectingHandler, Projection } from './handler.ts';
+import { readPayload } from './read-payload.ts';
 import type { RelayEvent } from './relay-event.ts';
 import type { RelaySession } from './relay-store.ts';
 import { commitSafely, LocalFault } from './local-fault.ts';
 import { runWrapped, type RunWrapper } from './run-wrapper.ts';
 import type { Run, RunOutcome } from './run.ts';
 
-// A type its handler does not know is probably known to a newer process: look again soon, count no attempt.
+// A type its handler does not know, or a version, is probably known to a newer process: look again soon, count no attempt.
 const UNKNOWN_TYPE_MS = 5_000;
 
 /** What it takes to run handlers. */
@@ -65,8 +65,9 @@ function beginAttempt<Tx>(
   };
   if (run.aborted) throw run.aborted.reason;
   host.called(run);
-  const payload: unknown = JSON.parse(text);
-  return event.schema ? validated(event, payload).then(begin) : begin(payload);
+  const payload = readPayload(event, run.delivery, text);
+  // Not by a look for `then`: every payload has another shape, and that look would be a slow one.
+  return payload instanceof Promise ? payload.then(begin) : begin(payload);
 }
 
 /**
@@ -187,7 +188,7 @@ function project<Tx>({ wrapRun }: RunnerHost<Tx>, call: Call<Tx>, tx: Tx): Promi
 export function failureOf<Tx>(run: Run<Tx>, error: unknown): RunOutcome {
   if (error instanceof LocalFault) return { kind: 'refused', reason: 'outcome-unknown' };
   if (isHoldfastError(error, 'DELIVERY_TAKEN')) return { kind: 'refused', reason: 'row-changed' };
-  if (isHoldfastError(error, 'HANDLER_TYPE_UNKNOWN'))
+  if (isHoldfastError(error, 'HANDLER_TYPE_UNKNOWN') || isHoldfastError(error, 'PAYLOAD_VERSION_UNKNOWN'))
     return { kind: 'postponed', error, delayMs: UNKNOWN_TYPE_MS, reason: 'type-unknown' };
   if (isHoldfastError(error, 'POSTPONED') && error.details.id === run.id) {
     const { delayMs, reason: message } = error.details;
@@ -209,20 +210,11 @@ function takeOf<Tx, Take>(
   return take;
 }
 
-/** The payload as the handler gets it: what the event's schema makes of what was stored. Throws `PAYLOAD_INVALID`. */
+/** The payload as the handler gets it. */
 function payloadOf<Tx>(host: RunnerHost<Tx>, { event }: HandlerTake<unknown>, run: Run<Tx>): unknown {
   const { payload } = run.delivery;
-  if (payload === undefined) return fetchPayload(host, run).then((text) => validated(event, JSON.parse(text)));
-  const value: unknown = JSON.parse(payload);
-  return event.schema ? validated(event, value) : value;
-}
-
-async function validated(event: HandlerTake<unknown>['event'], value: unknown): Promise<unknown> {
-  if (!event.schema) return value;
-  const result = await event.schema['~standard'].validate(value);
-  const issue = result.issues?.[0];
-  if (issue) throw new HoldfastError('PAYLOAD_UNREADABLE', { type: event.type, problem: describeIssue(issue) });
-  return (result as { value: unknown }).value;
+  if (payload === undefined) return fetchPayload(host, run).then((text) => readPayload(event, run.delivery, text));
+  return readPayload(event, run.delivery, payload);
 }
 
 /** The payload of a delivery that was read without it, because it is large. */

@@ -84,3 +84,12 @@ describe('a place with any name below it', () => {
     expect(card.payload({ card: null })).toEqual({ card: null });
   });
 });
+
+describe('a field with a name that every object has', () => {
+  test('is restored only where the message had it, and never as what is built in [X.9]', () => {
+    const all = new RedactionRules(['*']);
+    expect(() => all.restore({ constructor: REDACTED }, { a: 1 })).toThrow('leave what is hidden where it was');
+    const whole = JSON.parse('{"__proto__":"a","constructor":"b"}') as object;
+    expect(JSON.stringify(all.restore(all.payload(whole), whole))).toBe(JSON.stringify(whole));
+  });
+});

@@ -95,9 +95,14 @@ function restored(value: unknown, whole: unknown, [part, ...rest]: readonly stri
   const before = (typeof whole === 'object' && whole !== null ? whole : {}) as Readonly<Record<string, unknown>>;
   const fields = Object.entries(value).map(([name, one]): [string, unknown] => [
     name,
-    part === '*' || part === name ? restored(one, before[name], rest) : one,
+    part === '*' || part === name ? restored(one, ownValue(before, name), rest) : one,
   ]);
   return Object.fromEntries(fields);
+}
+
+/** Not what every object has: a payload may have a field `constructor`. */
+function ownValue(fields: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
 function asRedaction(given: readonly string[] | Redaction | undefined): Redaction {

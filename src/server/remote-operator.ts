@@ -124,11 +124,27 @@ function handlers(
 
 function system(
   call: Calls,
-): Functions<'overview' | 'system' | 'audit' | 'trace' | 'idempotencyRecords' | 'commands' | 'outgoingCalls'> {
+): Functions<
+  | 'overview'
+  | 'system'
+  | 'audit'
+  | 'verifyAudit'
+  | 'previewErase'
+  | 'erase'
+  | 'erasures'
+  | 'trace'
+  | 'idempotencyRecords'
+  | 'commands'
+  | 'outgoingCalls'
+> {
   return {
     overview: (options) => call('overview', { query: options }),
     system: () => call('system'),
     audit: (filter) => call('listAudit', { query: filter }),
+    previewErase: (subject, options = {}) => call('previewErase', { body: { ...subject, ...options } }),
+    erase: (subject, by, options = {}) => call('erase', { body: { ...subject, ...options, ...reasonOf(by) } }),
+    erasures: () => call('listErasures'),
+    verifyAudit: (anchor) => call('verifyAudit', { query: anchor }),
     trace: (id, options) => call('trace', { query: { ...options, id } }),
     idempotencyRecords: (filter) => call('listIdempotencyRecords', { query: filter }),
     commands: (filter) => call('listCommands', { query: filter }),

@@ -147,7 +147,7 @@ const NUMBERS = {
 } as const;
 
 function isPath(path: unknown): boolean {
-  return typeof path === 'string' && /^\/(?:[\w.~-]+\/?)*$/.test(path);
+  return typeof path === 'string' && /^\/(?:[\w.~-]+(?:\/[\w.~-]+)*\/?)?$/.test(path);
 }
 
 function checkTokens(check: OptionCheck, given: unknown): void {

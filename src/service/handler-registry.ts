@@ -1,5 +1,6 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import type { HandledEvent } from '../outbox/event.ts';
+import type { Sealing } from '../outbox/sealing.ts';
 import {
   type Handle,
   type HandlerDefinition,
@@ -48,7 +49,13 @@ const TIMEOUT_MS = 5 * 60_000;
 /** The handlers of one service, by name. Wrong registrations are refused at once, all named. */
 export class HandlerRegistry<Tx> {
   readonly #handlers = new Map<string, HandlerDefinition<Tx>>();
+  readonly #sealing: Sealing | undefined;
   #isSealed = false;
+
+  /** `sealing` opens the payloads of events that have none of their own. */
+  constructor(sealing?: Sealing) {
+    this.#sealing = sealing;
+  }
 
   get all(): ReadonlyMap<string, HandlerDefinition<Tx>> {
     return this.#handlers;
@@ -59,11 +66,17 @@ export class HandlerRegistry<Tx> {
     checkRegistration(registration, known, this.#isSealed, [...this.#handlers.values()]);
     const { events, run } = registration;
     const takes = new Map<string, unknown>(known?.takes);
-    for (const event of events) takes.set(event.type, { event, run: run.run });
+    for (const event of events) takes.set(event.type, { event: this.#opened(event), run: run.run });
     const rules = known ?? handlerRules(registration);
     const isOwn = known !== undefined && Object.keys(registration.options).length > 0;
     const rulesByType = isOwn ? withRules(known, events, runRules(registration.options)) : known?.rulesByType;
     this.#handlers.set(registration.name, { ...rules, rulesByType, kind: run.kind, takes } as HandlerDefinition<Tx>);
+  }
+
+  #opened(event: HandledEvent<unknown>): HandledEvent<unknown> {
+    if (!this.#sealing || event.sealing) return event;
+    // Also where its own messages are not sealed any more: those of before may be.
+    return { ...event, sealing: this.#sealing };
   }
 
   /** Nothing can be added from now on: what runs would not learn of it. */

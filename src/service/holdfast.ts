@@ -1,12 +1,14 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import type { HandledEvent } from '../outbox/event.ts';
 import type { OutboxStore } from '../outbox/outbox-store.ts';
+import { checkSealing, type Sealing } from '../outbox/sealing.ts';
 import { createSending, type Sending, type SendWrapper } from '../outbox/sending.ts';
 import type { Handle, HandlerOptions, Project, ProjectAll } from '../relay/handler.ts';
 import type { RelayStore } from '../relay/relay-store.ts';
 import type { RunningRelay } from '../relay/relay.ts';
 import { HandlerRegistry } from './handler-registry.ts';
 import { importDead, type ImportDeadOptions, type ImportedDead } from './import-dead.ts';
+import { SERVICE_PARTS, type ServiceParts } from './service-parts.ts';
 import type { StartOptions } from './start-options.ts';
 import { startService } from './start-service.ts';
 import { checkTransports, type TransportOption, TransportRoutes } from './transport-routes.ts';
@@ -23,6 +25,8 @@ export interface HoldfastOptions<Tx, SendTx = Tx> {
   readonly pinned?: boolean | undefined;
   /** The way its messages go: a broker for all of them, or for some kinds. Default: they stay in this database. */
   readonly transport?: TransportOption | undefined;
+  /** Encrypts payloads before they are stored and opens them for handlers: `aesSealing({ current, keys })`. Default: they are plain. */
+  readonly sealing?: Sealing | undefined;
   /** Called around each `send`, for tracing: `traceSends()` of `holdfast/telemetry`. */
   readonly wrapSend?: SendWrapper | undefined;
 }
@@ -81,15 +85,15 @@ export interface Holdfast<Tx, SendTx = Tx> extends Sending<SendTx> {
 /** Ties a service to its store. It starts nothing: sending needs no running part. */
 export function holdfast<SendTx, Tx = SendTx>(options: HoldfastOptions<Tx, SendTx>): Holdfast<Tx, SendTx> {
   checkHoldfast(options);
-  const { service, store, generation, pinned = false, wrapSend } = options;
+  const { service, store, generation, pinned = false, wrapSend, sealing } = options;
   const routes = new TransportRoutes(service, options.transport);
-  const registry = new HandlerRegistry<Tx>();
+  const registry = new HandlerRegistry<Tx>(sealing);
   const about = { service, generation, isPinned: pinned, routes };
-  return {
+  const made: Holdfast<Tx, SendTx> = {
     service,
     generation,
     wrapSend,
-    ...createSending({ service, generation, takenAs: routes.sentAs, wrapSend }, store),
+    ...createSending({ service, generation, takenAs: routes.sentAs, wrapSend, sealing }, store),
     on: (events, name, handle, handlerOptions = {}) => {
       const run = { kind: 'handle', run: handle as Handle<unknown, Tx> } as const;
       registry.add({ of: 'on()', events: [events].flat(), name, run, options: handlerOptions });
@@ -105,12 +109,15 @@ export function holdfast<SendTx, Tx = SendTx>(options: HoldfastOptions<Tx, SendT
     importDead: (importOptions = {}) => importDead(about, store, registry, importOptions),
     start: (startOptions = {}) => startService(about, store, registry, startOptions),
   };
+  SERVICE_PARTS.set(made, { about, store, registry } satisfies ServiceParts<Tx, SendTx>);
+  return made;
 }
 
 function checkHoldfast<Tx, SendTx>(options: HoldfastOptions<Tx, SendTx>): void {
   const check = new OptionCheck('holdfast()');
   if (check.object('options', options, "pass { service: 'orders', store: postgres({ pool }) }")) {
-    check.known(options, ['service', 'store', 'generation', 'pinned', 'transport', 'wrapSend']);
+    check.known(options, ['service', 'store', 'generation', 'pinned', 'transport', 'wrapSend', 'sealing']);
+    if (options.sealing !== undefined) checkSealing(check, 'sealing', options.sealing);
     checkTransports(check, options.transport);
     const { service, store, generation, pinned } = options;
     if (typeof service !== 'string' || service === '')

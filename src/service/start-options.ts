@@ -21,6 +21,11 @@ export interface StartOptions {
   readonly historyMs?: number | undefined;
   /** How long a message from a broker is remembered, so that its next arrival has no effect, in milliseconds. Default: seven days. */
   readonly inboxMs?: number | undefined;
+  /**
+   * How long the brokers of this service keep messages and may hand them out again, in milliseconds, where you know it: an `inboxMs` that
+   * is too short for that is refused. Default: not asked.
+   */
+  readonly brokerKeepsMs?: number | undefined;
   /** Open messages at which senders are refused with `OUTBOX_FULL`. Default: no limit. */
   readonly maxPending?: number | undefined;
   /** Clock, timers and chance, for tests. */
@@ -44,6 +49,7 @@ const FIELDS: readonly (keyof StartOptions)[] = [
   'pollMs',
   'historyMs',
   'inboxMs',
+  'brokerKeepsMs',
   'maxPending',
   'effects',
 ];
@@ -54,7 +60,7 @@ export function checkStart(options: StartOptions): void {
   if (!check.object('options', options, 'pass an object, or leave it out')) return check.done();
   check.known(options, FIELDS);
   const ms = 'write whole milliseconds';
-  const { leaseMs, pollMs, historyMs, inboxMs, maxPending } = options;
+  const { leaseMs, pollMs, historyMs, inboxMs, brokerKeepsMs, maxPending } = options;
   if (leaseMs !== undefined)
     check.number('leaseMs', leaseMs, { min: 200, max: 3_600_000, integer: true, write: `${ms} from 200` });
   if (pollMs !== undefined)
@@ -63,6 +69,8 @@ export function checkStart(options: StartOptions): void {
     check.number('historyMs', historyMs, { min: 60_000, integer: true, write: `${ms} from 60000` });
   if (inboxMs !== undefined)
     check.number('inboxMs', inboxMs, { min: 60_000, integer: true, write: `${ms} from 60000` });
+  if (brokerKeepsMs !== undefined)
+    check.number('brokerKeepsMs', brokerKeepsMs, { min: 0, integer: true, write: `${ms} from 0` });
   if (maxPending !== undefined)
     check.number('maxPending', maxPending, { min: 1, integer: true, write: 'write a whole number from 1' });
   if (

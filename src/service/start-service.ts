@@ -4,6 +4,7 @@ import { tellAll } from '../relay/relay-event.ts';
 import type { RelayStore } from '../relay/relay-store.ts';
 import { type RunningRelay, startRelay } from '../relay/relay.ts';
 import { systemEffects } from '../system/effects.ts';
+import { checkWindows } from './check-windows.ts';
 import { type HandlerRegistry, selectHandlers } from './handler-registry.ts';
 import { RunningService } from './running-service.ts';
 import { checkStart, START_DEFAULTS, type StartOptions } from './start-options.ts';
@@ -22,7 +23,7 @@ export interface ServiceAbout {
 export async function startService<Tx, SendTx>(
   { service, generation, isPinned, routes }: ServiceAbout,
   store: OutboxStore<SendTx> | RelayStore<Tx, SendTx>,
-  registry: HandlerRegistry<Tx>,
+  registry: Pick<HandlerRegistry<Tx>, 'all' | 'seal'>,
   options: StartOptions,
 ): Promise<RunningRelay> {
   checkStart(options);
@@ -41,6 +42,8 @@ export async function startService<Tx, SendTx>(
   const handlers = selectHandlers(new Map([...registry.all, ...ways.handlers]), options.handlers);
   if (handlers.size === 0) throw new HoldfastError('HANDLERS_MISSING', { service });
   if (!isRelayStore(store)) throw new HoldfastError('STORE_CANNOT_RUN', { service });
+  if (routes.transports.size > 0)
+    checkWindows(registry.all.values(), { inboxMs, brokerKeepsMs: options.brokerKeepsMs ?? 0 });
   // Before there is a lease to keep: a library that is compiled stands in the way of everything else for seconds.
   await ways.load();
   const session = await store.openRelay();

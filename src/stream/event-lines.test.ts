@@ -68,4 +68,15 @@ describe('event lines', () => {
     });
     expect(given).toBe(100);
   });
+
+  test('that stand before one that is too long are read, wherever the stream was cut [S2.2]', async () => {
+    for (const cuts of [['{"a":1}\n', '"too long"\n'], ['{"a":1}\n"too long"\n']]) {
+      const read: unknown[] = [];
+      const reading = async (): Promise<void> => {
+        for await (const one of parseEventLines(pieces(cuts), { maxEventChars: 8 })) read.push(one);
+      };
+      await expect(reading()).rejects.toMatchObject({ code: 'STREAM_EVENT_TOO_LARGE' });
+      expect(read).toEqual([{ a: 1 }]);
+    }
+  });
 });

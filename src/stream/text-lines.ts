@@ -16,8 +16,10 @@ export async function* textLines(source: ByteSource, maxChars: number): AsyncGen
   for await (const bytes of chunksOf(source)) {
     const text = typeof bytes === 'string' ? bytes : decoder.decode(bytes, { stream: true });
     yield* splitter.push(text);
+    splitter.refuseTooLong();
   }
   yield* splitter.push(decoder.decode());
+  splitter.refuseTooLong();
   if (splitter.rest !== '') yield splitter.rest;
 }
 
@@ -25,6 +27,7 @@ class LineSplitter {
   rest = '';
   private readonly maxChars: number;
   private begun = false;
+  private isTooLong = false;
   private endedWithCr = false;
 
   constructor(maxChars: number) {
@@ -42,17 +45,25 @@ class LineSplitter {
     const lines: string[] = [];
     let from = 0;
     for (const end of text.matchAll(/\r\n|[\r\n]/g)) {
-      lines.push(this.bounded(this.rest + text.slice(from, end.index)));
+      const line = this.rest + text.slice(from, end.index);
+      if (this.holdsTooMuch(line)) return lines;
+      lines.push(line);
       this.rest = '';
       from = end.index + end[0].length;
     }
-    this.rest = this.bounded(this.rest + text.slice(from));
+    const rest = this.rest + text.slice(from);
+    if (!this.holdsTooMuch(rest)) this.rest = rest;
     return lines;
   }
 
-  private bounded(line: string): string {
-    if (line.length > this.maxChars) throw new HoldfastError('STREAM_EVENT_TOO_LARGE', { limitChars: this.maxChars });
-    return line;
+  /** After the lines before it were handed out: where the chunks were cut must not decide whether they count. */
+  refuseTooLong(): void {
+    if (this.isTooLong) throw new HoldfastError('STREAM_EVENT_TOO_LARGE', { limitChars: this.maxChars });
+  }
+
+  private holdsTooMuch(line: string): boolean {
+    if (line.length > this.maxChars) this.isTooLong = true;
+    return this.isTooLong;
   }
 }
 

@@ -1,3 +1,28 @@
+export {
+  assertDead,
+  type AssertDeadOptions,
+  assertDelivered,
+  type AssertDeliveredOptions,
+  assertNoSecondEffect,
+  assertNothingSent,
+  assertOrder,
+  assertSent,
+  type AssertSentOptions,
+  sentBy,
+} from './kit/assert-sent.ts';
+export { drain, type DrainOptions } from './kit/drain.ts';
+export type { Drained, DrainedDelivery, DrainedFailure } from './kit/drained.ts';
+export { freshSchema, type FreshSchema, type FreshSchemaOptions } from './kit/fresh-schema.ts';
+export type { PartOf, PayloadMatch } from './kit/match-payload.ts';
+export {
+  postgresWire,
+  type PostgresWire,
+  type StopOptions,
+  type StoppedWire,
+  type WirePoint,
+} from './kit/postgres-wire.ts';
+export type { SentDelivery, SentMessage, SentPlace, SqlPlace } from './kit/sent-place.ts';
+export { type TriedOutcome, tryHandler, type TryOptions } from './kit/try-handler.ts';
 export type { Fault, FaultPoint } from './memory-fault.ts';
 export type { MemoryOperator } from './memory-operator.ts';
 export type { Outcome, RowState } from './memory-row.ts';

@@ -15,11 +15,16 @@ export interface OutboundMessage extends WireMessage {
   readonly type: string;
   /** A copy of a dead letter: it goes where the dead letters of its type go. */
   readonly isDead: boolean;
+  /**
+   * How often an operator has sent it on its way again. A broker that leaves out what it has had before must tell these apart: they
+   * are meant. Default 0; the same however often one sending is tried.
+   */
+  readonly resends?: number | undefined;
 }
 
 /** A message as it was found at a broker. */
 export interface InboundMessage extends WireMessage {
-  /** Where it was found: `kafka:topic@partition@offset`, `amqp:exchange@routingKey@id`, `redis:stream@id`. */
+  /** Where it was found: `kafka:topic@partition@offset`, `amqp:exchange@routingKey@id`, `redis:stream@id`, `nats:stream@seq@time`. */
   readonly sourceId: string;
 }
 

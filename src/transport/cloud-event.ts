@@ -59,7 +59,9 @@ export function toWire({ delivery, payload, sequence, trace }: Omit<OutboundItem
   else if (headers) delete own['tracestate'];
   // It may have been taken in as a dead letter of another service. What goes out is nobody's copy.
   if (headers) for (const name of COPY_HEADERS) delete own[name];
-  return { type, key, isDead: false, attributes, headers: own, body: Buffer.from(payload, 'utf8') };
+  const resends = delivery.cycle + delivery.rerun;
+  const wire = { type, key, isDead: false, attributes, headers: own, body: Buffer.from(payload, 'utf8') };
+  return resends === 0 ? wire : { ...wire, resends };
 }
 
 /** The header of a copy that says whose dead letter it is. */
@@ -71,7 +73,7 @@ export const DEAD_FINAL = 'dlq-final';
 /** When it died. */
 export const DEAD_AT = 'dlq-failed-at';
 /** Where it was found, of one that could not be read. */
-const DEAD_SOURCE = 'dlq-source';
+export const DEAD_SOURCE = 'dlq-source';
 const COPY_HEADERS = [DEAD_SERVICE, DEAD_CYCLE, DEAD_FINAL, DEAD_SOURCE];
 
 /**

@@ -33,8 +33,8 @@ export interface Receiving {
 }
 
 /**
- * A way for messages to leave a service and to come to it: `redisStreams()`, `rabbitmq()`, `kafka()`, or `transportOf()` with a broker
- * of your own.
+ * A way for messages to leave a service and to come to it: `redisStreams()`, `rabbitmq()`, `kafka()`, `nats()`, or `transportOf()` with a
+ * broker of your own.
  */
 export interface Transport {
   /** Short, lower case: part of the names of its handlers. */

@@ -53,7 +53,8 @@ export class Delivery<Payload, Tx> {
     const refused = await this.#acceptOnce(verified);
     if (refused !== undefined) return refused;
     const times = { leaseMs: this.#job.lockMs, keepMs: Math.max(this.#job.doneMs, goodForMs(validForMs)) };
-    const message = await this.#claim('message', messageId, sha256(body), times);
+    const fingerprint = verified.isIdSigned === true ? 'signed id' : sha256(body);
+    const message = await this.#claim('message', messageId, fingerprint, times);
     if ('outcome' in message) return message.outcome;
     let business: Claimed<Tx> | undefined;
     let payload: Payload;

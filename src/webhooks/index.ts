@@ -6,6 +6,7 @@ export {
   type NodeJobRequest,
   type NodeJobResponse,
 } from './for-node.ts';
+export { githubWebhooks, type GithubWebhooksOptions } from './github-scheme.ts';
 export type { JobOptions, JobRun } from './job.ts';
 export {
   deduplicationId,
@@ -24,5 +25,7 @@ export {
   signedJobs,
   type SignedJobsOptions,
 } from './receive.ts';
+export { slackEvents, type SlackEventsOptions } from './slack-scheme.ts';
 export { standardWebhooks, type StandardWebhooksOptions } from './standard-scheme.ts';
+export { stripeWebhooks, type StripeWebhooksOptions } from './stripe-scheme.ts';
 export type { SignatureScheme, Verdict, Verified } from './verdict.ts';

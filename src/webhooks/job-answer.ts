@@ -9,6 +9,8 @@ export type JobOutcome =
   /** Somebody else is at it. */
   | { readonly kind: 'running'; readonly retryAfterS: number }
   | { readonly kind: 'refused'; readonly problem: string }
+  /** There was nothing to be done. */
+  | { readonly kind: 'answered'; readonly answer: Readonly<Record<string, string>> }
   /** It will never work: the sender should not try again. */
   | { readonly kind: 'final'; readonly problem: string; readonly error?: unknown }
   | { readonly kind: 'failed'; readonly error: unknown; readonly retryAfterS: number | undefined }
@@ -25,6 +27,8 @@ export function jobAnswer(outcome: JobOutcome, scheme: SignatureScheme): Respons
       return answer(409, 'being done', retryAfter(outcome.retryAfterS));
     case 'refused':
       return answer(401, outcome.problem);
+    case 'answered':
+      return Response.json(outcome.answer);
     case 'final':
       return answer(scheme.final.status, outcome.problem, scheme.final.headers);
     case 'failed':

@@ -2,8 +2,9 @@ import { OptionCheck } from '../kernel/check-options.ts';
 import { sha256 } from '../system/sha256.ts';
 import { fromBase64, isSame } from './base64.ts';
 import { hmacKey, isSigned } from './hmac-key.ts';
+import { refused } from './hmac-scheme.ts';
 import { FORWARDED_DEDUP_ID } from './publish-job.ts';
-import type { SignatureScheme, Verdict } from './verdict.ts';
+import { ONCE_LETTERS, type SignatureScheme } from './verdict.ts';
 
 /** The keys of QStash, and how strict to be. */
 export interface QstashOptions {
@@ -16,9 +17,6 @@ export interface QstashOptions {
   /** How far the clocks may differ, in seconds. Default 0, as the sender's own library has it. */
   readonly clockToleranceS?: number | undefined;
 }
-
-// 96 bits: two signed texts never meet, and nothing can be told from it.
-const DIGEST_LETTERS = 16;
 
 interface Claims {
   readonly iss?: unknown;
@@ -58,7 +56,7 @@ export function qstash(options: QstashOptions): SignatureScheme {
           dedupId: headers.get('upstash-deduplication-id') ?? headers.get(FORWARDED_DEDUP_ID) ?? undefined,
           validForMs: (Number(claims.exp) + clockToleranceS) * 1_000 - nowMs,
           // Not of the signature: that can be written in several ways.
-          once: sha256(token.slice(0, token.lastIndexOf('.'))).slice(0, DIGEST_LETTERS),
+          once: sha256(token.slice(0, token.lastIndexOf('.'))).slice(0, ONCE_LETTERS),
         },
       };
     },
@@ -100,10 +98,6 @@ function readJson(part: string): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
-}
-
-function refused(problem: string): Verdict {
-  return { kind: 'refused', problem };
 }
 
 function checkQstashOptions(options: QstashOptions): void {

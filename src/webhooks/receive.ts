@@ -14,7 +14,7 @@ import type { SignatureScheme } from './verdict.ts';
 export interface SignedJobsOptions<Tx> {
   /** Where it is remembered what was done. With `postgresIdempotency`, effects and marks are committed together. */
   readonly idempotency: Idempotency<Tx>;
-  /** How the sender signs: `qstash({ … })` or `standardWebhooks({ … })`. */
+  /** How the sender signs: `qstash({ … })`, `standardWebhooks({ … })`, `stripeWebhooks({ … })`, `githubWebhooks({ … })`, `slackEvents({ … })`. */
   readonly scheme: SignatureScheme;
   /** Is told of deliveries that failed for good. Default: nobody. */
   readonly logger?: Logger | undefined;
@@ -91,7 +91,7 @@ async function deliver<Payload, Tx>(
   const body = await readBytes(request, job.maxBodyBytes);
   if (body === undefined) return { kind: 'final', problem: `the body is larger than ${job.maxBodyBytes} bytes` };
   const verdict = await scheme.verify(request.headers, body, effects.now().wallMs);
-  if (verdict.kind === 'refused') return verdict;
+  if (verdict.kind !== 'verified') return verdict;
   return delivery.run(verdict.verified, body);
 }
 
@@ -102,7 +102,7 @@ function checkSignedJobsOptions<Tx>(options: SignedJobsOptions<Tx>): void {
     if (typeof options.idempotency?.enter !== 'function')
       check.refuse('idempotency', options.idempotency, 'pass idempotency({ service, store })');
     if (typeof options.scheme?.verify !== 'function')
-      check.refuse('scheme', options.scheme, 'pass qstash({ … }) or standardWebhooks({ … })');
+      check.refuse('scheme', options.scheme, 'pass qstash({ … }), standardWebhooks({ … }) or that of another sender');
     if (options.onError !== undefined && typeof options.onError !== 'function')
       check.refuse('onError', options.onError, 'pass a function of the error');
   }

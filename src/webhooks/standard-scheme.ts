@@ -1,7 +1,8 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import { fromBase64 } from './base64.ts';
 import { hmacKey, isSigned } from './hmac-key.ts';
-import type { SignatureScheme, Verdict } from './verdict.ts';
+import { refused, withHead } from './hmac-scheme.ts';
+import type { SignatureScheme } from './verdict.ts';
 
 /** The secrets of a sender that signs as Standard Webhooks says. */
 export interface StandardWebhooksOptions {
@@ -44,7 +45,7 @@ export function standardWebhooks(options: StandardWebhooksOptions): SignatureSch
         return refused('it was sent too long ago, or is ahead of its time');
       // The parts are told apart by the dots.
       if (id.includes('.')) return refused('the header webhook-id holds a dot');
-      if (!(await anySigned(secrets, signedBytes(id, sentAt, body), signatures))) {
+      if (!(await anySigned(secrets, withHead(`${id}.${sentAt}.`, body), signatures))) {
         return refused('no signature is by one of the secrets');
       }
       const validForMs = (Number(sentAt) + toleranceS) * 1_000 - nowMs;
@@ -71,14 +72,6 @@ async function anySigned(
     }
   }
   return false;
-}
-
-function signedBytes(id: string, sentAt: string, body: Uint8Array): Uint8Array<ArrayBuffer> {
-  const head = new TextEncoder().encode(`${id}.${sentAt}.`);
-  const bytes = new Uint8Array(head.length + body.length);
-  bytes.set(head);
-  bytes.set(body, head.length);
-  return bytes;
 }
 
 function checked(options: StandardWebhooksOptions): {
@@ -130,8 +123,4 @@ function readSecret(text: string): Secret | undefined {
         crypto.subtle.verify('Ed25519', found, signature, data),
   );
   return { version: 'v1a', check };
-}
-
-function refused(problem: string): Verdict {
-  return { kind: 'refused', problem };
 }

@@ -2,6 +2,12 @@
 export interface Verified {
   /** Stable over all tries of one message. */
   readonly messageId: string;
+  /**
+   * True where the id is read from the signed body: it alone says which message it is then, and the rest of the body may differ from
+   * try to try, as at Stripe, which counts in it for whom an event still waits. Default `false`: another body under the same id is
+   * refused.
+   */
+  readonly isIdSigned?: boolean | undefined;
   /** 1 for the first delivery. */
   readonly attempt: number;
   /** What the sender calls the message to drop repetitions, when it says so. */
@@ -18,7 +24,12 @@ export interface Verified {
 /** Whether a request comes from whom it says. `problem` never holds the signature. */
 export type Verdict =
   | { readonly kind: 'verified'; readonly verified: Verified }
-  | { readonly kind: 'refused'; readonly problem: string };
+  | { readonly kind: 'refused'; readonly problem: string }
+  /** The sender asks who is there, and has nothing to be done. `answer` is sent as JSON. */
+  | { readonly kind: 'answered'; readonly answer: Readonly<Record<string, string>> };
+
+/** Letters of `once`. 96 bits: two signed texts never meet, and nothing can be told from it. */
+export const ONCE_LETTERS = 16;
 
 /** How a sender signs, and how it wants to be answered. */
 export interface SignatureScheme {

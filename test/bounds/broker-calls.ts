@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { event, holdfast, type RelayEvent, type Transport } from '../../src/index.ts';
 import { kafka } from '../../src/kafka/index.ts';
+import { nats } from '../../src/nats/index.ts';
 import { rabbitmq } from '../../src/rabbitmq/index.ts';
 import { redisStreams } from '../../src/redis/index.ts';
 import { memoryStore } from '../../src/testing/index.ts';
@@ -27,6 +28,7 @@ const OPEN: Readonly<Record<string, (port: number) => Promise<Opened>>> = {
     return { transport: redisStreams({ client }), end: () => client.destroy() };
   },
   'rabbitmq()': async (port) => ({ transport: rabbitmq({ url: `amqp://guest:guest@127.0.0.1:${port}` }) }),
+  'nats()': async (port) => ({ transport: nats({ servers: `nats://127.0.0.1:${port}` }) }),
   'kafka()': async (port) => ({ transport: kafka({ brokers: [`127.0.0.1:${port}`] }) }),
 };
 

@@ -53,7 +53,7 @@ async function make({ call, variant, ends, run, end, isDriversOwn = false }: Bou
 }
 
 // Loaded before anything is timed: they stop the process for seconds.
-await Promise.all([import('amqplib'), import('@platformatic/kafka')]);
+await Promise.all([import('amqplib'), import('@platformatic/kafka'), import('@nats-io/jetstream')]);
 const ends = await Promise.all(calls.map(make));
 process.stdout.write(`${JSON.stringify(ends)}\n`);
 // Does not keep the process itself. Whoever still does so is named.

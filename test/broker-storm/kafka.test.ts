@@ -1,25 +1,26 @@
 import { afterAll, expect } from 'vitest';
+import { TcpProxy } from '../../src/chaos/tcp-proxy.ts';
+import { systemEffects } from '../../src/system/effects.ts';
 import { amount } from '../support/amount.ts';
 import { needs } from '../support/needs.ts';
 import { freePort } from '../support/private-server.ts';
 import { type PrivateKafka, privateKafka } from '../transport/private-kafka.ts';
-import { type BrokerProxy, brokerProxy } from './broker-proxy.ts';
 import { outage } from './outage.ts';
 import { storm } from './storm.ts';
 
 const test = needs('postgres', 'kafkaJars');
 
 /** One for both tests, because it takes its time to start; each leaves it running. */
-let server: (PrivateKafka & { readonly proxy: BrokerProxy }) | undefined;
+let server: (PrivateKafka & { readonly proxy: TcpProxy }) | undefined;
 afterAll(async () => {
   server?.proxy.close();
   await server?.remove();
 });
 
-async function started(jars: string): Promise<PrivateKafka & { readonly proxy: BrokerProxy }> {
+async function started(jars: string): Promise<PrivateKafka & { readonly proxy: TcpProxy }> {
   if (server) return server;
   const port = await freePort();
-  const proxy = await brokerProxy(port);
+  const proxy = await TcpProxy.open({ host: '127.0.0.1', port: port }, systemEffects);
   // Kafka tells its clients where to find it: by the way that can be cut.
   server = { ...(await privateKafka(jars, { port, advertisedPort: proxy.port })), proxy };
   await server.start();

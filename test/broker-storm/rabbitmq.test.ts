@@ -1,8 +1,9 @@
 import { afterAll, expect, onTestFinished } from 'vitest';
+import { TcpProxy } from '../../src/chaos/tcp-proxy.ts';
+import { systemEffects } from '../../src/system/effects.ts';
 import { amount } from '../support/amount.ts';
 import { needs } from '../support/needs.ts';
 import { type PrivateRabbitmq, privateRabbitmq } from '../transport/private-rabbitmq.ts';
-import { brokerProxy } from './broker-proxy.ts';
 import { outage } from './outage.ts';
 import { storm } from './storm.ts';
 
@@ -24,7 +25,7 @@ test(
   { timeout: 600_000 },
   async ({ postgres, rabbitmqServer }) => {
     const rabbit = await started(rabbitmqServer.url);
-    const proxy = await brokerProxy(Number(new URL(rabbit.url).port));
+    const proxy = await TcpProxy.open({ host: '127.0.0.1', port: Number(new URL(rabbit.url).port) }, systemEffects);
     onTestFinished(() => proxy.close());
     const broker = { kind: 'rabbitmq', port: proxy.port } as const;
     const about = { postgres, broker, messages: amount(1_200, 10_000), members: 3, hardTroubles: amount(1, 2) };

@@ -1,8 +1,9 @@
 import { expect, onTestFinished } from 'vitest';
+import { TcpProxy } from '../../src/chaos/tcp-proxy.ts';
+import { systemEffects } from '../../src/system/effects.ts';
 import { privateRedis } from '../idempotency-stores/private-redis.ts';
 import { amount } from '../support/amount.ts';
 import { needs } from '../support/needs.ts';
-import { brokerProxy } from './broker-proxy.ts';
 import { outage } from './outage.ts';
 import { storm } from './storm.ts';
 
@@ -13,7 +14,7 @@ test(
   { timeout: 400_000 },
   async ({ postgres, redisServer }) => {
     const redis = await privateRedis(redisServer.url);
-    const proxy = await brokerProxy(redis.port);
+    const proxy = await TcpProxy.open({ host: '127.0.0.1', port: redis.port }, systemEffects);
     onTestFinished(() => proxy.close());
     const broker = { kind: 'redis', port: proxy.port } as const;
     const about = { postgres, broker, messages: amount(1_200, 10_000), members: 3, hardTroubles: amount(1, 3) };

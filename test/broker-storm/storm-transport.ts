@@ -18,6 +18,10 @@ const WAYS = {
     const { rabbitmq } = await import('holdfast/rabbitmq');
     return rabbitmq({ url: `amqp://guest:guest@127.0.0.1:${port}` });
   },
+  nats: async (port: number): Promise<Transport> => {
+    const { nats } = await import('holdfast/nats');
+    return nats({ servers: `nats://127.0.0.1:${port}` });
+  },
   kafka: async (port: number): Promise<Transport> => {
     const { kafka } = await import('holdfast/kafka');
     return kafka({ brokers: [`127.0.0.1:${port}`] });

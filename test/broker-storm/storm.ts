@@ -7,17 +7,17 @@ import { holdfast, outgoing } from 'holdfast';
 import { postgres, postgresOperator } from 'holdfast/postgres';
 import { type Client, Pool } from 'pg';
 import { expect, onTestFinished } from 'vitest';
+import type { TcpProxy } from '../../src/chaos/tcp-proxy.ts';
 import { amount } from '../support/amount.ts';
 import type { TestServer } from '../support/needs.ts';
 import { effectTable } from './effect-table.ts';
-import type { BrokerProxy } from './broker-proxy.ts';
 import type { MemberOptions } from './member-process.ts';
 import { STORM_SERVICE, stormStep, type StormStep } from './storm-event.ts';
 import { openTransport, type StormBroker } from './storm-transport.ts';
 
 /** A broker that a storm may treat badly. */
 interface StormServer {
-  readonly proxy: BrokerProxy;
+  readonly proxy: TcpProxy;
   kill(): Promise<void>;
   /** On what it had written. */
   start(): Promise<void>;

@@ -1,7 +1,10 @@
+import { jetstream } from '@nats-io/jetstream';
+import { connect as connectNats } from '@nats-io/transport-node';
 import { connect } from 'amqplib';
 import { Kafka, logLevel } from 'kafkajs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { eventHandlerClassifier, serviceCallClassifier } from '../../src/retry/classifier.ts';
+import { needs } from '../support/needs.ts';
 import { closedPort, tcpServer, thrownBy } from './local-servers.ts';
 
 describe('real failures of amqplib', () => {
@@ -23,6 +26,31 @@ describe('real failures of amqplib', () => {
     expect(eventHandlerClassifier(error)).toEqual({ verdict: 'retry', kind: 'unknown' });
     expect(serviceCallClassifier(error)).toEqual({ verdict: 'fail', kind: 'unknown' });
   });
+});
+
+describe('real failures of the client of NATS', () => {
+  const onServer = needs('nats');
+
+  test('a closed port of NATS is transient [S4.3]', async () => {
+    const servers = `127.0.0.1:${await closedPort()}`;
+    const error = await thrownBy(() => connectNats({ servers, reconnect: false }));
+    expect(serviceCallClassifier(error)).toEqual({ verdict: 'retry', kind: 'network', code: 'ECONNREFUSED' });
+  });
+
+  onServer(
+    'nobody who listens is transient, and so is a connection that has ended [S4.3]',
+    async ({ nats: { url } }) => {
+      const connection = await connectNats({ servers: url, reconnect: false });
+      onTestFinished(() => connection.close());
+      const unheard = await thrownBy(() => connection.request('nobody.listens', '', { timeout: 5_000 }));
+      expect(serviceCallClassifier(unheard)).toMatchObject({ verdict: 'retry', kind: 'broker' });
+      const unstored = await thrownBy(() => jetstream(connection).publish('nobody.listens'));
+      expect(serviceCallClassifier(unstored)).toMatchObject({ verdict: 'retry', kind: 'broker' });
+      await connection.close();
+      const closed = await thrownBy(() => connection.request('nobody.listens'));
+      expect(serviceCallClassifier(closed)).toMatchObject({ verdict: 'retry', kind: 'network' });
+    },
+  );
 });
 
 describe('real failures of kafkajs', () => {

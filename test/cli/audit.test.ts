@@ -88,7 +88,7 @@ describe('holdfast audit', () => {
     expect(await refused('--limit', '1001')).toContain('--limit is 1001; write a whole number from 1 to 1000');
     expect(await refused('--cursor', 'abc')).toContain('--cursor is');
     expect(await refused('--actor', 'ann')).toContain('write --by ann to see what was done');
-    expect(await refused('ann')).toContain('audit does not take "ann"');
+    expect(await refused('ann')).toContain('audit cannot "ann"; write verify');
   });
 
   test('on a narrow terminal keeps ids and reasons whole, and lets no control character through', async ({

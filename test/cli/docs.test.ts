@@ -42,6 +42,7 @@ describe('docs/cli.md', () => {
       .join('\n');
     expect(pageProblems(`${intro}\n## \`migrate\`\n\n--print\n`, commands)).toEqual([
       'the sections are migrate',
+      'migrate does not tell of --grants',
       'migrate does not tell of --lock-timeout',
       'migrate has no example',
       ...Object.keys(second?.options ?? {}).map((name) => `${second?.name} does not tell of --${name}`),

@@ -117,7 +117,7 @@ describe('a run', () => {
     expect(await here.commands.get('no id at all')).toBeUndefined();
   });
 
-  test('of two services on one database that have a command of one name is carried out by its own alone', async ({
+  test('of two services on one database that have a command of one name is carried out by its own alone [X.17]', async ({
     postgres,
   }) => {
     const here = await commandService(postgres);

@@ -26,6 +26,8 @@ function pagesOf({ failed, scheduled }: Stage): readonly (readonly [path: string
     ['trace?id=req-8412', '.waterfall >> text=POST /orders'],
     ['system', 'table[aria-label=Workers] tbody tr'],
     ['audit', 'text=Nothing was changed by hand'],
+    ['runbooks', 'text=HoldfastOutcomeUnknown'],
+    ['runbooks/HoldfastDeadLetters', '.runbook >> text=Mend the cause first'],
   ];
 }
 
@@ -50,6 +52,25 @@ describe.each([
     }
     expect(found).toEqual([]);
   });
+});
+
+test('what needs somebody leads to what to do about it, and from there to the others [X.18] [S1.13]', async ({
+  postgres,
+  chromium,
+}) => {
+  const { context, address } = await stageOf({ postgres, chromium });
+  const page = await openPage(context, address);
+  await page
+    .getByRole('link', { name: /^What to do: .*dead letter/ })
+    .first()
+    .click();
+  await page.locator('.runbook >> text=Over when').waitFor();
+  expect(new URL(page.url()).pathname).toMatch(/\/runbooks\/HoldfastDeadLetters$/);
+  await page.locator('.runbook pre >> text=holdfast bulk plan replay').waitFor();
+  await page.getByRole('link', { name: 'Runbooks' }).click();
+  await page.getByRole('link', { name: 'HoldfastDeadLettersLeft' }).click();
+  await page.locator('.runbook').getByRole('link', { name: 'HoldfastDeadLetters' }).click();
+  await page.getByRole('heading', { name: 'HoldfastDeadLetters', exact: true }).waitFor();
 });
 
 test('the console works below any path, also when a page deep in it is opened first [X.5]', async ({

@@ -1,11 +1,14 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Anchors } from '../../scripts/docs/anchors.ts';
 
 /** Links of the pages (paths relative to `root`) that lead to a file or a section that is not there. */
 export function brokenLinks(root: string, pages: readonly string[]): string[] {
   const problems: string[] = [];
   for (const page of pages) {
-    for (const [, target = ''] of withoutCode(readFileSync(join(root, page), 'utf8')).matchAll(/\]\(([^)\s]+)\)/g)) {
+    for (const [, target = ''] of withoutCode(readFileSync(join(root, page), 'utf8')).matchAll(
+      /(?:\]\(|(?:src|srcset|href)=")([^)\s"]+)[)"]/g,
+    )) {
       if (/^[a-z]+:/.test(target)) continue;
       const [path = '', section] = target.split('#');
       const file = path === '' ? page : join(dirname(page), path);
@@ -22,13 +25,8 @@ export function brokenLinks(root: string, pages: readonly string[]): string[] {
 function sectionsOf(file: string): string[] {
   if (!statSync(file).isFile()) return [];
   const headings = [...withoutBlocks(readFileSync(file, 'utf8')).matchAll(/^#+ (.+)$/gm)];
-  return headings.map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-      .trim()
-      .replaceAll(' ', '-'),
-  );
+  const anchors = new Anchors();
+  return headings.map(([, heading = '']) => anchors.next(heading));
 }
 
 function withoutBlocks(markdown: string): string {

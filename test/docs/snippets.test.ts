@@ -1,10 +1,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROOT, runProgram, runTool } from '../../scripts/run-tool.ts';
-import { expectedOutput, snippetsOf } from './snippets.ts';
+import { expectedOutput, type Snippet, snippetsOf } from './snippets.ts';
 
 const pages = ['README.md', ...globSync('docs/**/*.md', { cwd: ROOT })];
 const snippets = pages.flatMap((page) => snippetsOf(page, readFileSync(join(ROOT, page), 'utf8')));
@@ -22,12 +22,21 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 function write(name: string, code: string): string {
   const file = join(folder, `${name}.ts`);
+  mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, code);
   return file;
 }
 
+/** A block that names its file in the first line is found by the others of its page under that name. */
+function fileOf({ place, code }: Snippet): string {
+  const [page = '', line = ''] = place.split(':').map((part) => part.replaceAll(/[^A-Za-z0-9]/g, '-'));
+  return join(page, /^\/\/ (\S+)\.ts\n/.exec(code)?.[1] ?? line);
+}
+
 async function typeCheck(files: string[]): Promise<string> {
-  const options = { extends: join(ROOT, 'tsconfig.json'), include: [], exclude: [], files };
+  // As in programs on Nest.
+  const compilerOptions = { experimentalDecorators: true };
+  const options = { extends: join(ROOT, 'tsconfig.json'), compilerOptions, include: [], exclude: [], files };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(options));
   return (await runTool(['tsc', '-p', 'tsconfig.json'], { cwd: folder })).output;
 }
@@ -46,7 +55,7 @@ describe('the code in README.md and docs/', () => {
   });
 
   test('has the right types', async () => {
-    const files = snippets.map((one) => write(one.place.replaceAll(/[^A-Za-z0-9]/g, '-'), `${one.code}\nexport {};\n`));
+    const files = snippets.map((one) => write(fileOf(one), `${one.code}\nexport {};\n`));
     expect(await typeCheck(files)).toBe('');
   });
 

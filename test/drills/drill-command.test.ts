@@ -14,18 +14,19 @@ function drill(...args: string[]): Promise<Said> {
 }
 
 describe('holdfast drill', () => {
-  test('without a name lists the drills of a module and runs none [S0.13]', async () => {
+  test('without a name lists the built-in drills and those of a module, and runs none [S0.13]', async () => {
     const { code, out } = await drill();
     expect(code).toBe(0);
-    expect(out).toBe(`DRILL    WHAT HAPPENS
-held     Something breaks, and all is well.
+    const [head, chaos, load, soak, ...rest] = out.split('\n');
+    expect([head, chaos, load, soak].map((line) => line?.split(' ')[0])).toEqual(['DRILL', 'chaos', 'load', 'soak']);
+    expect(rest.join('\n')).toBe(`held     Something breaks, and all is well.
 missed   Something is meant to break, and does not.
 endless  It waits for what never comes.
 
-holdfast drill <name> runs one, holdfast drill --all runs all.
+holdfast drill <name> runs one, holdfast drill --all runs all of the module.
 `);
     const listed = JSON.parse((await drill('--json')).out) as { drills: object[] };
-    expect(listed.drills[0]).toEqual({ name: 'held', about: 'Something breaks, and all is well.' });
+    expect(listed.drills[3]).toEqual({ name: 'held', about: 'Something breaks, and all is well.', isBuiltIn: false });
   });
 
   test('prints a ledger: what was injected and how often it hit, what was expected, what was seen, whether it held [S0.13] [X.11]', async () => {

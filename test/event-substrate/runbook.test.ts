@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test as unit } from 'vitest';
 import { type Program, run } from '../agent-chat/process.ts';
+import { type PageStep, patternOf, stepsOf } from '../docs/page-steps.ts';
 import { freshDatabase } from '../order-service/fresh-database.ts';
 import { onPath } from '../support/find-server.ts';
 import { needs } from '../support/needs.ts';
 import { planted } from '../support/planted.ts';
-import { patternOf, type RunbookStep, stepsOf } from './runbook-steps.ts';
 
 const test = needs('postgres');
 const exec = promisify(execFile);
@@ -34,7 +34,7 @@ class Reader {
     };
   }
 
-  async do(step: RunbookStep): Promise<void> {
+  async do(step: PageStep): Promise<void> {
     switch (step.kind) {
       case 'run':
         return this.#type(step.code, step.output);
@@ -45,6 +45,8 @@ class Reader {
         await program.until(/is at work/);
         return;
       }
+      case 'save':
+        throw new Error('this runbook saves no file');
       case 'see':
         await expect
           .poll(() => this.#terminal(step.terminal).output(), { timeout: STEP_MS })

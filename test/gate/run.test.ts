@@ -93,7 +93,7 @@ describe('scripts/run.mjs', () => {
     const root = freshClone('');
     const { ok, output } = await run(root, 'strat');
     expect(ok).toBe(false);
-    expect(output).toBe('There is no task "strat". Known tasks: bench, build, check, drill, fix, start, test.\n');
+    expect(output).toBe('There is no task "strat". Known tasks: bench, build, check, docs, drill, fix, start, test.\n');
     expect(existsSync(join(root, 'node_modules'))).toBe(false);
   });
 });

@@ -10,6 +10,7 @@ import * as onExpress from '../../src/express/index.ts';
 import * as onFastify from '../../src/fastify/index.ts';
 import * as onHono from '../../src/hono/index.ts';
 import { type Idempotency, idempotent, type Resolution, type RouteOptions } from '../../src/idempotency/index.ts';
+import { amount } from '../support/amount.ts';
 
 /** What a handler answers, whatever the framework. */
 export interface Reply {
@@ -57,7 +58,35 @@ export const ADAPTERS: readonly Adapter[] = [
   { name: 'Fastify', serve: serveFastify },
   { name: 'Hono', serve: serveHono },
   { name: 'a fetch handler', serve: serveFetch },
+  // Loaded when they are used: every process that tests start would wait for them.
+  {
+    name: 'Koa',
+    serve: async (idem, options, handle) => {
+      const { koaApp } = await import('./koa-app.ts');
+      return listening(koaApp(idem, routeOptions(options, headerOfNode), handle));
+    },
+  },
+  {
+    name: 'Nest on Express',
+    serve: async (idem, options, handle) => {
+      const { serveNestOnExpress } = await import('./nest-app.ts');
+      return serveNestOnExpress(idem, routeOptions(options, headerOfNode), handle);
+    },
+  },
+  {
+    name: 'Nest on Fastify',
+    serve: async (idem, options, handle) => {
+      const { serveNestOnFastify } = await import('./nest-app.ts');
+      return serveNestOnFastify(idem, routeOptions(options, headerOfNode), handle);
+    },
+  },
 ];
+
+/**
+ * Those that are also tried with processes that are killed and stores that are away. What differs from one framework to the next is
+ * tried with all of them; Koa and Nest stand on the same response as Express and Fastify, and are here in the full amount only.
+ */
+export const TRIED_HARDER: readonly Adapter[] = ADAPTERS.slice(0, amount(4, ADAPTERS.length));
 
 /** The options as a framework takes them whose requests have headers that `header` reads. */
 function routeOptions<Req>(
@@ -71,7 +100,7 @@ function routeOptions<Req>(
   };
 }
 
-function headerOfNode({ headers }: ExpressRequest | FastifyRequest, name: string): string {
+function headerOfNode({ headers }: Pick<ExpressRequest, 'headers'>, name: string): string {
   return String(headers[name]);
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { privateRedis } from '../idempotency-stores/private-redis.ts';
 import { needs } from '../support/needs.ts';
-import { ADAPTERS } from './adapters.ts';
+import { TRIED_HARDER } from './adapters.ts';
 import { breakableWire } from './breakable-wire.ts';
 import type { Answered } from './call.ts';
 import { newOrder, openEffects, type Placed, send, settled } from './orders.ts';
@@ -23,7 +23,7 @@ function needsStore({ route, stopAt }: Placed): boolean {
   return route === 'atomic' && stopAt !== 'before-claim' && stopAt !== 'after-end';
 }
 
-describe.each(ADAPTERS)('$name whose store is away', (adapter) => {
+describe.each(TRIED_HARDER)('$name whose store is away', (adapter) => {
   describe.each(['killed', 'stopped'] as const)('%s', (how) => {
     test(`${adapter.name}: its store ${how} at any step, nothing that is new runs and nothing runs twice [S1.3] [X.15]`, async ({
       postgres,

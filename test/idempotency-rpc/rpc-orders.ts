@@ -17,20 +17,25 @@ type Urls = Readonly<Record<string, string>>;
 
 /** Sends an order by the protocol that is its route. */
 export function place(urls: Urls, placed: Placed): Promise<Told> {
-  return placed.route === 'grpc' ? placeByGrpc(urls, placed) : placeByGraphql(urls, placed);
+  return placed.route === 'grpc' ? placeByGrpc(urls, placed) : placeByGraphql(urls[placed.route] ?? '', placed);
 }
 
-async function placeByGraphql(urls: Urls, { order, stopAt, key }: Placed): Promise<Told> {
+async function placeByGraphql(url: string, { order, stopAt, key }: Placed): Promise<Told> {
   try {
-    const response = await fetch(urls['graphql'] ?? '', {
+    const response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'idempotency-key': key, 'x-person': stopAt },
       body: JSON.stringify({ query: `mutation { place(order: "${order}", stopAt: "${stopAt}") }` }),
     });
     const { status, headers } = response;
-    const body = (await response.json()) as { type?: string; data?: { place: string } };
+    const body = (await response.json()) as {
+      type?: string;
+      data?: { place: string };
+      errors?: { extensions?: { type?: string } }[];
+    };
+    const type = body.type ?? body.errors?.[0]?.extensions?.type;
     const isReplay = headers.get('idempotent-replayed') === 'true';
-    return { text: body.data?.place, isReplay, problem: body.type?.split(':').at(-1), status };
+    return { text: body.data?.place, isReplay, problem: type?.split(':').at(-1), status };
   } catch {
     return { text: undefined, isReplay: false, problem: 'cut', status: undefined };
   }

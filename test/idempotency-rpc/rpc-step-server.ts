@@ -1,7 +1,7 @@
-// node rpc-step-server.ts <options as JSON>: takes orders through GraphQL and through gRPC, and holds each order at the step that
+// node rpc-step-server.ts <options as JSON>: takes orders through GraphQL Yoga, Apollo Server and gRPC, and holds each order at the step that
 // it names, until it is told to go on or is killed.
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import * as grpc from '@grpc/grpc-js';
@@ -36,14 +36,25 @@ async function place(route: string, { order, stopAt }: Order): Promise<string> {
   return `placed ${order}`;
 }
 
+const TYPES = `type Query { n: Int! } type Mutation { place(order: String!, stopAt: String!): String! }`;
+
 async function serveGraphql(): Promise<string> {
   const schema = createSchema({
-    typeDefs: `type Query { n: Int! } type Mutation { place(order: String!, stopAt: String!): String! }`,
+    typeDefs: TYPES,
     resolvers: { Mutation: { place: (_: unknown, asked: Order) => place('graphql', asked) } },
   });
   const guard = idempotent(guarded('graphql'), { person: ({ headers }) => headers.get('x-person') ?? '' });
   const yoga = createYoga({ schema, plugins: [guard], logging: false });
-  const server = createServer((request, response) => void yoga(request, response));
+  return listening(createServer((request, response) => void yoga(request, response)));
+}
+
+/** Loaded when it is asked for: every process would wait for it. */
+async function serveApollo(): Promise<string> {
+  const { apolloApp } = await import('./apollo-app.ts');
+  return listening(createServer(await apolloApp(TYPES, guarded('apollo'), (asked) => place('apollo', asked))));
+}
+
+async function listening(server: Server): Promise<string> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/graphql`;
@@ -70,5 +81,9 @@ async function serveGrpc(): Promise<string> {
   return `127.0.0.1:${await bind('127.0.0.1:0', grpc.ServerCredentials.createInsecure())}`;
 }
 
-const [graphql, ofGrpc] = await Promise.all([serveGraphql(), serveGrpc()]);
-say({ urls: { graphql, grpc: ofGrpc }, clock: Date.now() });
+const [graphql, apollo, ofGrpc] = await Promise.all([
+  serveGraphql(),
+  options.adapter === 'apollo' ? serveApollo() : '',
+  serveGrpc(),
+]);
+say({ urls: { graphql, apollo, grpc: ofGrpc }, clock: Date.now() });

@@ -4,6 +4,7 @@ import { newOrder, openEffects, type Placed } from '../idempotency-http/orders.t
 import { stepProcess } from '../idempotency-http/step-process.ts';
 import type { Step } from '../idempotency-http/steps.ts';
 import { privateRedis } from '../idempotency-stores/private-redis.ts';
+import { amount } from '../support/amount.ts';
 import { needs } from '../support/needs.ts';
 import { place, type Told } from './rpc-orders.ts';
 
@@ -22,16 +23,25 @@ async function settled(urls: Readonly<Record<string, string>>, order: Placed): P
   return told as Told;
 }
 
-describe.each([
+const PROTOCOLS = [
   { name: 'GraphQL', route: 'graphql', refused: 409, away: 503 },
   { name: 'gRPC', route: 'grpc', refused: status.FAILED_PRECONDITION, away: status.UNAVAILABLE },
-])('$name', ({ name, route, refused, away }) => {
+  // The same steps as GraphQL, with another way in and out.
+  { name: 'Apollo Server', route: 'apollo', refused: 409, away: 503 },
+].slice(0, amount(2, 3));
+
+describe.each(PROTOCOLS)('$name', ({ name, route, refused, away }) => {
   test(`${name}: killed at any step, the next process runs what was not claimed, replays what was stored and refuses the rest [X.15]`, async ({
     postgres,
     redis,
   }) => {
     const effects = await openEffects(postgres);
-    const stored = { redis: { url: redis.url, prefix: `${redis.namespace}:` }, effects: effects.place, leaseMs: 1_000 };
+    const stored = {
+      redis: { url: redis.url, prefix: `${redis.namespace}:` },
+      effects: effects.place,
+      leaseMs: 1_000,
+      adapter: route,
+    };
     const [dying, heir] = await Promise.all([
       stepProcess(PROGRAM, { ...stored, stops: true }),
       stepProcess(PROGRAM, { ...stored, stops: false }),
@@ -66,6 +76,7 @@ describe.each([
         effects: effects.place,
         stops: true,
         leaseMs: 60_000,
+        adapter: route,
         storeTimeoutMs: 450,
       });
       const orders = STEPS.map((step) => newOrder(route, step));

@@ -3,17 +3,17 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished } from 'vitest';
 import type { Claim } from '../../src/idempotency/idempotency-store.ts';
+import { postgresWire, type WirePoint } from '../../src/testing/index.ts';
 import { needs, type TestServer } from '../support/needs.ts';
 import type { RunOptions } from './postgres-run-process.ts';
 import { newClaim } from './new-claim.ts';
 import { heirOf, openPg, sharedPlace, type StoreUnderTest } from './postgres-stores.ts';
-import { openWire, type WirePoint } from './postgres-wire.ts';
 
 const test = needs('postgres');
 const PROGRAM = fileURLToPath(new URL('postgres-run-process.ts', import.meta.url));
 
 /** All that a run says to the database, in its order. */
-const STEPS: readonly string[] = ['idempotency_claim', 'begin', 'insert into', 'idempotency_end', 'commit\0'];
+const STEPS: readonly string[] = ['idempotency_claim', 'begin', 'insert into', 'idempotency_end', 'commit'];
 const POINTS: readonly WirePoint[] = ['unsent', 'answered'];
 
 function start(options: RunOptions): ChildProcess {
@@ -41,11 +41,11 @@ async function killedAt(
   point: WirePoint,
 ): Promise<void> {
   const { url, schema } = await sharedPlace(server);
-  const [wire, under] = [await openWire(url), await openPg({ url, schema })];
+  const [wire, under] = [await postgresWire(url), await openPg({ url, schema })];
   onTestFinished(() => wire.close());
   onTestFinished(() => under.close());
   const claim = newClaim({ leaseMs: 200 });
-  const stopped = wire.stopAt(words, point);
+  const stopped = wire.stopAt(words === 'commit' ? /^commit$/i : words, point);
   const child = start({ client, url: wire.url, schema, claim });
   const caught = await stopped;
   child.kill('SIGKILL');
@@ -54,7 +54,7 @@ async function killedAt(
   // Its session is over when nobody holds the record or the effect any more.
   const open = `select 1 from pg_stat_activity where state like 'idle in transaction%' and query like '%${schema}%'`;
   await expect.poll(() => under.column(open)).toEqual([]);
-  const isKept = words === 'commit\0' && point === 'answered';
+  const isKept = words === 'commit' && point === 'answered';
   const status = (await under.store.find(claim.id))?.status;
   expect([status === 'completed', await under.effects(claim.id)]).toEqual([isKept, isKept ? 1 : 0]);
   await goOn(under, claim);
@@ -67,7 +67,7 @@ describe.for(['pg', 'postgres.js'] as const)('a process over %s', (client) => {
   for (const words of STEPS) {
     for (const point of POINTS) {
       const where = point === 'unsent' ? 'before' : 'after';
-      test(`killed ${where} "${words.replace('\0', '')}" has kept both its effect and its reply or neither, and the next finishes it [S1.1]`, ({
+      test(`killed ${where} "${words}" has kept both its effect and its reply or neither, and the next finishes it [S1.1]`, ({
         postgres: server,
       }) => killedAt(server, client, words, point));
     }

@@ -8,10 +8,10 @@ import { idempotencyStatements } from '../../src/postgres/idempotency/statements
 import { wasCommitted } from '../../src/postgres/idempotency/was-committed.ts';
 import { systemEffects } from '../../src/system/effects.ts';
 import { connect, freshSchema } from '../postgres/support/fresh-schema.ts';
+import { postgresWire, type PostgresWire } from '../../src/testing/index.ts';
 import { needs, type TestServer } from '../support/needs.ts';
 import { newClaim } from './new-claim.ts';
 import { heirOf, openPg, openPostgresJs, type Place, sharedPlace, type StoreUnderTest } from './postgres-stores.ts';
-import { openWire, type Wire } from './postgres-wire.ts';
 
 const test = needs('postgres');
 
@@ -23,7 +23,7 @@ const DONE: RunEnd = {
 const ENDS: readonly RunEnd[] = [DONE, { ...DONE, status: 'failed' }, { kind: 'doubt' }, { kind: 'release' }];
 const ENDED = { kind: 'ended', value: 'worked' };
 /** As both clients send it. */
-const COMMIT = 'commit\0';
+const COMMIT = /^commit$/i;
 
 type Open = (place: Place) => Promise<StoreUnderTest>;
 const CLIENTS: readonly { readonly client: string; readonly open: Open }[] = [
@@ -33,7 +33,7 @@ const CLIENTS: readonly { readonly client: string; readonly open: Open }[] = [
 ];
 
 interface Stage extends StoreUnderTest {
-  readonly wire: Wire;
+  readonly wire: PostgresWire;
   /** Claims something new. */
   begin(): Promise<Run>;
 }
@@ -48,7 +48,7 @@ interface Run {
 
 async function stage(server: TestServer, open: Open, fresh?: string): Promise<Stage> {
   const { schema } = fresh === undefined ? await sharedPlace(server) : { schema: fresh };
-  const wire = await openWire(server.url);
+  const wire = await postgresWire(server.url);
   onTestFinished(() => wire.close());
   const under = await open({ url: wire.url, schema });
   onTestFinished(() => under.close());

@@ -1,11 +1,15 @@
 import { PGlite } from '@electric-sql/pglite';
 import { drizzle } from 'drizzle-orm/node-postgres';
+import knex from 'knex';
+import { Pool } from 'pg';
 import postgresJs from 'postgres';
+import { DataSource } from 'typeorm';
 import { expect, onTestFinished, test as plainTest } from 'vitest';
 import { factRecorder, type SqlPool } from '../../src/postgres/index.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
 import { postgresOperator } from '../../src/postgres/operator/postgres-operator.ts';
 import type { SqlConnection } from '../../src/postgres/sql-runner.ts';
+import { prismaClient } from '../postgres/support/prisma-client.ts';
 import { needs } from '../support/needs.ts';
 import { ANN, OperatorDatabase } from './operator-database.ts';
 
@@ -91,6 +95,29 @@ test('the operator works through Drizzle, and through one pg connection with ano
   const client = await database.connect();
   await client.query(`set time zone 'Asia/Kathmandu'; set datestyle = 'SQL, DMY'`);
   await expectAllVerbs(drizzle(client), database.schema, dead);
+});
+
+const BUILDERS: Readonly<Record<string, (url: string) => Promise<SqlConnection>>> = {
+  Knex: async (url) => {
+    const db = knex({ client: 'pg', connection: url, pool: { min: 0, max: 2 } });
+    onTestFinished(() => db.destroy());
+    return db;
+  },
+  TypeORM: async (url) => {
+    const source = await new DataSource({ type: 'postgres', url, poolSize: 2 }).initialize();
+    onTestFinished(() => source.destroy());
+    return source;
+  },
+  Prisma: async (url) => {
+    const pool = new Pool({ connectionString: url, max: 2 });
+    onTestFinished(() => pool.end());
+    return prismaClient(pool);
+  },
+};
+
+test.for(Object.entries(BUILDERS))('the operator works through %s [X.14]', async ([, open], { postgres }) => {
+  const database = await OperatorDatabase.open(postgres);
+  await expectAllVerbs(await open(postgres.url), database.schema, await threeDead(database));
 });
 
 plainTest('the operator works on PGlite [X.14] [X.1]', async () => {

@@ -3,17 +3,15 @@ import { drizzle as drizzlePg } from 'drizzle-orm/node-postgres';
 import { drizzle as drizzlePglite } from 'drizzle-orm/pglite';
 import { drizzle as drizzlePostgresJs } from 'drizzle-orm/postgres-js';
 import { CamelCasePlugin, Kysely, ParseJSONResultsPlugin, PGliteDialect, PostgresDialect } from 'kysely';
+import knex, { type Knex } from 'knex';
 import { Client, Pool } from 'pg';
 import postgresJs from 'postgres';
+import { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, onTestFinished } from 'vitest';
-import {
-  sqlRunner,
-  transactionRunner,
-  type SqlParam,
-  type SqlRunner,
-  type SqlTransaction,
-} from '../../src/postgres/sql-runner.ts';
+import { sqlRunner, transactionRunner, type SqlTransaction } from '../../src/postgres/sql-runner.ts';
 import { needs } from '../support/needs.ts';
+import { prismaClient } from './support/prisma-client.ts';
+import { roundTrip } from './support/round-trip.ts';
 
 /** One client: how its transactions are begun, and what it has that is none. */
 interface ClientUnderTest {
@@ -98,14 +96,63 @@ const CLIENTS = {
     const db = new Kysely<object>({ dialect: new PGliteDialect({ pglite: lite }) });
     return { outside: db, transact: (work) => db.transaction().execute(work) };
   },
+  Knex: (url) => {
+    const db = makeKnex(url, {});
+    return { outside: db, transact: (work) => db.transaction(work) };
+  },
+  'a transaction of Knex that is ended by hand, in a Knex that renames columns': (url) => {
+    const db = makeKnex(url, { postProcessResponse: () => 'renamed', wrapIdentifier: (name) => `"${name}s"` });
+    return {
+      outside: db,
+      transact: async (work) => {
+        const trx = await db.transaction();
+        await work(trx).catch(async (error: unknown) => {
+          await trx.rollback();
+          throw error;
+        });
+        await trx.commit();
+      },
+    };
+  },
+  'a savepoint of Knex': (url) => {
+    const db = makeKnex(url, {});
+    return { outside: db, transact: (work) => db.transaction((trx) => trx.transaction(work)) };
+  },
+  TypeORM: async (url) => {
+    const source = await makeDataSource(url);
+    return { outside: source, transact: (work) => source.transaction(work) };
+  },
+  'a query runner of TypeORM': async (url) => {
+    const source = await makeDataSource(url);
+    return {
+      outside: source.manager,
+      transact: async (work) => {
+        const runner = source.createQueryRunner();
+        await runner.startTransaction();
+        try {
+          await work(runner);
+          await runner.commitTransaction();
+        } catch (error) {
+          await runner.rollbackTransaction();
+          throw error;
+        } finally {
+          await runner.release();
+        }
+      },
+    };
+  },
+  Prisma: (url) => {
+    const db = makePrisma(url);
+    return { outside: db, transact: (work) => db.$transaction(work) };
+  },
   PGlite: () => ({ outside: lite, transact: (work) => lite.transaction(work) }),
-} satisfies Record<string, (url: string) => ClientUnderTest>;
+} satisfies Record<string, (url: string) => ClientUnderTest | Promise<ClientUnderTest>>;
 
 describe.each(Object.entries(CLIENTS))('%s', (name, open) => {
   test('keeps what was written in its committed transaction and nothing of a rolled back one [X.14]', async ({
     postgres,
   }) => {
-    const client = open(postgres.url);
+    const client = await open(postgres.url);
     const reader = sqlRunner(client.outside);
     await reader.query(MAKE_TABLE);
     await client.transact(async (tx) => {
@@ -123,11 +170,29 @@ describe.each(Object.entries(CLIENTS))('%s', (name, open) => {
   });
 
   test('takes the same parameters as every other client [X.14]', async ({ postgres }) => {
-    await open(postgres.url).transact((tx) => roundTrip(sqlRunner(tx)));
+    await (await open(postgres.url)).transact((tx) => roundTrip(sqlRunner(tx)));
+  });
+
+  test('runs all statements in one transaction, answers an update with its rows, and takes one value in two places [X.14]', async ({
+    postgres,
+  }) => {
+    const client = await open(postgres.url);
+    await sqlRunner(client.outside).query(MAKE_TABLE);
+    await client.transact(async (tx) => {
+      const inside = transactionRunner(tx);
+      const where = async (): Promise<unknown> => inside.query('select pg_current_xact_id()::text as id');
+      const first = await where();
+      expect(await inside.query(WRITE, [name, 10])).toEqual([]);
+      const moved = 'update kept set at = at + $2::text::int where client = $1::text and at = 5 + $2::text::int';
+      expect(await inside.query(`${moved} returning at, '?' as mark`, [name, 5])).toEqual([{ at: 15, mark: '?' }]);
+      const removed = 'delete from kept where client = $1::text and at = 15 returning at';
+      expect(await inside.query(removed, [name])).toEqual([{ at: 15 }]);
+      expect(await where()).toEqual(first);
+    });
   });
 
   test('refuses a NUL and reports the SQLSTATE, not the values [X.14]', async ({ postgres }) => {
-    const client = open(postgres.url);
+    const client = await open(postgres.url);
     const failure = await client
       .transact(async (tx) => {
         await sqlRunner(tx).query('select $1::text as value', ['secret\0value']);
@@ -138,7 +203,7 @@ describe.each(Object.entries(CLIENTS))('%s', (name, open) => {
   });
 
   test('is refused as a transaction when it is none [X.14]', async ({ postgres }) => {
-    const { outside } = open(postgres.url);
+    const { outside } = await open(postgres.url);
     expect(sqlRunner(outside).inTransaction).toBe(false);
     expect(() => transactionRunner(outside as SqlTransaction)).toThrow(
       expect.objectContaining({ code: 'TRANSACTION_NOT_OPEN' }),
@@ -180,13 +245,19 @@ test('an ended postgres.js rejects instead of waiting [X.14]', async ({ postgres
   await expect(sqlRunner(sql).query('select 1')).rejects.toMatchObject({ code: 'CONNECTION_ENDED' });
 });
 
-test.for(['pg', 'Drizzle on pg', 'Drizzle on PGlite', 'PGlite'] as const)(
-  'a transaction of %s that has ended is refused [X.14]',
-  async (name, { postgres }) => {
-    const tx = await leak(CLIENTS[name](postgres.url));
-    expect(() => transactionRunner(tx)).toThrow(expect.objectContaining({ code: 'TRANSACTION_NOT_OPEN' }));
-  },
-);
+test.for([
+  'pg',
+  'Drizzle on pg',
+  'Drizzle on PGlite',
+  'Knex',
+  'a savepoint of Knex',
+  'TypeORM',
+  'a query runner of TypeORM',
+  'PGlite',
+] as const)('a transaction of %s that has ended is refused [X.14]', async (name, { postgres }) => {
+  const tx = await leak(await CLIENTS[name](postgres.url));
+  expect(() => transactionRunner(tx)).toThrow(expect.objectContaining({ code: 'TRANSACTION_NOT_OPEN' }));
+});
 
 test('a transaction of Kysely that has ended runs nothing [X.14]', async ({ postgres }) => {
   const client = CLIENTS['a controlled transaction of Kysely with plugins that rename columns and parse JSON'](
@@ -196,6 +267,35 @@ test('a transaction of Kysely that has ended runs nothing [X.14]', async ({ post
   await expect(transactionRunner(tx).query('select 1')).rejects.toThrow(/already committed/);
 });
 
+test('a transaction of Prisma that has ended, or has taken too long, runs nothing [X.14]', async ({ postgres }) => {
+  const tx = await leak(CLIENTS.Prisma(postgres.url));
+  const notOpen = { code: 'TRANSACTION_NOT_OPEN', details: { client: 'prisma' } };
+  await expect(transactionRunner(tx).query('select 1')).rejects.toMatchObject(notOpen);
+  const late = makePrisma(postgres.url).$transaction(
+    async (short) => {
+      const runner = transactionRunner(short);
+      await expect.poll(() => runner.query('select 1').catch((error: unknown) => error)).toMatchObject(notOpen);
+    },
+    { timeout: 50 },
+  );
+  await expect(late).rejects.toMatchObject({ code: 'P2028' });
+});
+
+test('a transaction of Knex that ends after it was accepted runs nothing [X.14]', async ({ postgres }) => {
+  const trx = await makeKnex(postgres.url, {}).transaction();
+  const runner = transactionRunner(trx);
+  await trx.commit();
+  await expect(runner.query('select 1')).rejects.toMatchObject({ code: 'TRANSACTION_NOT_OPEN' });
+});
+
+test('a transaction of Knex that is not awaited is refused with the advice to await it [X.14]', async ({
+  postgres,
+}) => {
+  const beginning = makeKnex(postgres.url, {}).transaction();
+  expect(() => transactionRunner(beginning as unknown as SqlTransaction)).toThrow(/await it first/);
+  await (await beginning).rollback();
+});
+
 /** The transaction object, after its end. */
 async function leak(client: ClientUnderTest): Promise<SqlTransaction> {
   const { promise, resolve } = Promise.withResolvers<SqlTransaction>();
@@ -203,68 +303,28 @@ async function leak(client: ClientUnderTest): Promise<SqlTransaction> {
   return promise;
 }
 
-async function roundTrip(runner: SqlRunner): Promise<void> {
-  const awkward = [
-    `it's "quoted"`,
-    'back\\slash \\" \\N',
-    '{a,b}',
-    'NULL',
-    'null',
-    '',
-    ' ',
-    '👩‍👩‍👧 é \u{10ffff}',
-    'line\nline\t\r',
-    '$1',
-    '[]',
-  ];
-  for (const text of awkward) {
-    expect(await runner.query('select $1::text as value', [text])).toEqual([{ value: text }]);
-  }
-  const values: [string, SqlParam, string | null][] = [
-    ['$1::text', null, null],
-    ['$1::text::int', 42, '42'],
-    ['$1::text::bigint', 9_007_199_254_740_993n, '9007199254740993'],
-    ['$1::text::boolean', true, 'true'],
-    ['$1::text::boolean', false, 'false'],
-    ['$1::text::jsonb', '{"a": "\\"\\\\ 👍"}', '{"a": "\\"\\\\ 👍"}'],
-    [`($1::text::timestamptz at time zone 'UTC')`, '2026-01-02T03:04:05.123456Z', '2026-01-02 03:04:05.123456'],
-  ];
-  for (const [expression, param, value] of values) {
-    expect(await runner.query(`select (${expression})::text as plain_value`, [param])).toEqual([
-      { plain_value: value },
-    ]);
-  }
-  const uuid = '5f0c8a52-7c1e-4a44-8b0e-3d1b7a1f2c3d';
-  const many = Array.from({ length: 10_000 }, (_, i) => (i % 7 === 0 ? null : `${awkward[i % awkward.length]}${i}`));
-  const arrays: [string, readonly (string | null)[]][] = [
-    ['text', []],
-    ['text', [null]],
-    ['text', [null, ...awkward]],
-    ['text', many],
-    ['uuid', [uuid, null]],
-    ['uuid', []],
-    ['jsonb', ['{"a": ["\\"", "\\\\"]}', null, 'null', '"text"']],
-  ];
-  for (const [type, items] of arrays) {
-    // Element by element as text, so that no driver's reading of arrays has a part in it.
-    const unpacked = await runner.query(
-      `select item::text as array_item from unnest($1::text[]::${type}[]) with ordinality as u(item, nth) order by nth`,
-      [items],
-    );
-    expect(unpacked.map((row) => row['array_item'])).toEqual(items);
-  }
-  const together = await runner.query('select cardinality($1::text[]) as first_size, $2::text as other', [
-    ['a', 'b'],
-    'x',
-  ]);
-  expect(together).toEqual([{ first_size: 2, other: 'x' }]);
-  expect(await runner.query('select 1 as value where false')).toEqual([]);
-}
-
 function makePool(url: string): Pool {
   const pool = new Pool({ connectionString: url, max: 2 });
   onTestFinished(() => pool.end());
   return pool;
+}
+
+function makeKnex(url: string, config: Knex.Config): Knex {
+  const db = knex({ client: 'pg', connection: url, pool: { min: 0, max: 2 }, ...config });
+  onTestFinished(() => db.destroy());
+  return db;
+}
+
+async function makeDataSource(url: string): Promise<DataSource> {
+  const source = await new DataSource({ type: 'postgres', url, poolSize: 2 }).initialize();
+  onTestFinished(() => source.destroy());
+  return source;
+}
+
+function makePrisma(url: string): ReturnType<typeof prismaClient> {
+  const db = prismaClient(makePool(url));
+  onTestFinished(() => db.$disconnect());
+  return db;
 }
 
 function makePostgresJs(url: string, options: postgresJs.Options<Record<string, never>>): postgresJs.Sql {

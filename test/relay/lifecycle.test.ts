@@ -80,7 +80,7 @@ describe('a relay', () => {
     await expect.poll(() => seen.toSorted()).toEqual(['a', 'a', 'b']);
   });
 
-  test('of another service on the same database gets its own copy of each message', async ({ postgres }) => {
+  test('of another service on the same database gets its own copy of each message [X.17]', async ({ postgres }) => {
     const service = await testService(postgres);
     const seen: string[] = [];
     const billing = service.another({ service: 'billing' });

@@ -1,6 +1,13 @@
 import { Pool, type PoolClient } from 'pg';
 import { onTestFinished } from 'vitest';
-import { type Holdfast, holdfast, type RelayEvent, type RunningRelay, type StartOptions } from '../../src/index.ts';
+import {
+  type Holdfast,
+  holdfast,
+  type RelayEvent,
+  type RunningRelay,
+  type Sealing,
+  type StartOptions,
+} from '../../src/index.ts';
 import { postgres } from '../../src/postgres/index.ts';
 import type { TransportOption } from '../../src/service/transport-routes.ts';
 import { freshSchema } from '../support/fresh-schema.ts';
@@ -18,6 +25,7 @@ export interface TestService {
     generation?: number;
     pinned?: boolean;
     transport?: TransportOption;
+    sealing?: Sealing;
   }): Holdfast<PoolClient>;
   start(options?: StartOptions & { of?: Holdfast<PoolClient> }): Promise<RunningRelay>;
   inTransaction<T>(work: (tx: PoolClient) => Promise<T>): Promise<T>;

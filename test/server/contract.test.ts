@@ -41,6 +41,9 @@ const READS: Record<
   overview: (operator) => operator.overview({ range: 'day' }),
   system: (operator) => operator.system(),
   audit: (operator) => operator.audit({ actor: 'ada' }),
+  verifyAudit: (operator) => operator.verifyAudit(),
+  previewErase: (operator) => operator.previewErase({ payload: [{ path: ['n'], value: 1 }] }),
+  erasures: (operator) => operator.erasures(),
   trace: (operator, { id }) => operator.trace(id, { limit: 50 }),
   idempotencyRecords: (operator) => operator.idempotencyRecords(),
   commands: (operator) => operator.commands({ target: 'run_1' }),
@@ -112,6 +115,11 @@ async function changes(operator: Operator, database: OperatorDatabase): Promise<
   expect(await operator.reopenGroup(group?.id ?? '', ADA)).toMatchObject({ kind: 'changed', group: { state: 'open' } });
   expect(await operator.resolveGroup('1-none', ADA)).toEqual({ kind: 'not-found' });
   await bulkChanges(operator);
+  expect(await operator.erase({ person: 'usr_1' }, ADA)).toMatchObject({
+    kind: 'erasing',
+    erasure: { state: 'done', actor: 'ada', createdAt: expect.any(Date) },
+  });
+  await expect(operator.erase({}, ADA)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' });
   expect(await operator.retire('charge', ADA, { discardOpen: true })).toMatchObject({ kind: 'retired' });
   expect((await operator.audit({ verb: 'retire', limit: 1 })).items).toMatchObject([
     { actor: 'ada', verb: 'retire', reason: ADA.reason },

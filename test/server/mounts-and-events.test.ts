@@ -1,11 +1,17 @@
+import 'reflect-metadata';
 import { mkdtempSync, mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serve } from '@hono/node-server';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
 import express from 'express';
-import fastify from 'fastify';
+import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { Hono } from 'hono';
+import Koa from 'koa';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { operatorServer } from '../../src/server/index.ts';
 import { as, change, listenHere, scriptedOperator, serveHere, TOKENS } from './serving.ts';
@@ -72,6 +78,41 @@ describe('mounted below a path', () => {
     onTestFinished(() => void running.close());
     await expect.poll(() => running.address()).not.toBeNull();
     await expectMounted(`http://127.0.0.1:${(running.address() as { port: number }).port}/ops`);
+  });
+
+  test('the server works in Koa, and in Nest on Express and on Fastify [X.9]', async () => {
+    const options = { operator: scriptedOperator().operator, tokens: TOKENS, consoleFiles: consoleFolder() };
+    const ops = operatorServer({ ...options, basePath: '/ops' });
+    onTestFinished(() => ops.close());
+
+    const koa = new Koa().use((ctx, next) =>
+      ctx.path.startsWith('/ops') ? ((ctx.respond = false), ops.listener(ctx.req, ctx.res)) : next(),
+    );
+    const answer = koa.callback();
+    await expectMounted(`${await listenHere((request, response) => void answer(request, response))}/ops`);
+
+    class App {
+      readonly name = 'app';
+    }
+    Module({})(App);
+    const onExpress = await NestFactory.create(App, new ExpressAdapter(), { logger: false });
+    const auto = operatorServer(options);
+    onExpress.use('/ops', auto.listener);
+    const onFastify = await NestFactory.create(App, new FastifyAdapter(), { logger: false });
+    const inside = onFastify.getHttpAdapter().getInstance();
+    for (const path of ['/ops', '/ops/*']) {
+      const onRequest = async ({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> => {
+        reply.hijack();
+        ops.listener(raw, reply.raw);
+      };
+      inside.all(path, { onRequest }, async () => undefined);
+    }
+    for (const app of [onExpress, onFastify]) {
+      onTestFinished(() => app.close());
+      await app.listen(0, '127.0.0.1');
+      await expectMounted(`${await app.getUrl()}/ops`);
+    }
+    await auto.close();
   });
 });
 

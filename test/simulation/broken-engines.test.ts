@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import {
   completionBeforeEffect,
+  doubleReplay,
   fenceSkipped,
   generationIgnored,
+  inboxForgotten,
   lateRowsLast,
   lateRowsOfTheListOnly,
   leaseForgotten,
@@ -30,6 +32,8 @@ describe('the simulation catches an engine', () => {
     },
     { what: 'that puts late rows behind new ones', sabotage: lateRowsLast, shows: /took effect after it/ },
     { what: 'that takes a rerun for the first run', sabotage: rerunForgotten, shows: /has 2 effects|never ran/ },
+    { what: 'that stores a message each time it comes', sabotage: inboxForgotten, shows: /ended as runs \[0,0/ },
+    { what: 'that replays what was done', replay: doubleReplay, shows: /ended as runs \[0,0/ },
     { what: 'that serves another generation', sabotage: generationIgnored, shows: /was handled by one of/ },
     { what: 'that waits for a prober that is dead', sabotage: proberMissed, shows: /not finished/ },
     { what: 'that lets attempts take for ever', changeHandlers: timeoutForgotten, shows: /not finished/ },

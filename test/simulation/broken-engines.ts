@@ -8,6 +8,7 @@ import type {
   SettleTarget,
   WorkerRegistration,
 } from '../../src/relay/relay-store.ts';
+import { draftMessage } from '../../src/testing/draft-message.ts';
 import type { MemorySession, MemoryStore, MemoryTransaction } from '../../src/testing/index.ts';
 import type { CutSession } from './sim-worker.ts';
 import type { Sabotage, SimulationOptions } from './simulate.ts';
@@ -130,6 +131,28 @@ export const rerunForgotten: Sabotage = reading(
 function asFirst(delivery: Delivery): Delivery {
   return { ...delivery, rerun: 0 };
 }
+
+/** What a broker brings is stored each time it comes. */
+export const inboxForgotten: Sabotage = (session, store) =>
+  replaced(session, {
+    receive: async (messages) => {
+      const tx = store.begin();
+      await store.append(tx, messages);
+      tx.commit();
+      return messages.map(({ id }) => ({ kind: 'stored', id }));
+    },
+  });
+
+/** A replay does not look whether there is a dead letter: what was handled is put in line again, as if it had never been. */
+export const doubleReplay: SimulationOptions['replay'] = (store, id, handler, about) => {
+  if (store.operator.replay(id, handler, about)) return true;
+  const done = store.delivered().find((row) => row.id === id && row.handler === handler && row.outcome === 'delivered');
+  if (done === undefined) return false;
+  const tx = store.begin();
+  void store.append(tx, [draftMessage({ id, type: done.type, key: done.key, generation: done.generation })]);
+  tx.commit();
+  return true;
+};
 
 /** Every worker serves the first generation, whatever its own. */
 export const generationIgnored: Sabotage = (session, _store, { generation }) =>

@@ -1,13 +1,22 @@
+import type { MemoryStore } from '../../src/testing/index.ts';
 import { HANDLER_NAMES, REPEATABLE } from './handlers.ts';
 import { GENERATIONS, sometime, type Stage } from './stage.ts';
+
+/** Runs a dead letter again; false where there is none. */
+export type Replay = MemoryStore['operator']['replay'];
+
+/** Two operators see the same dead letter: the second comes so much later at most, when it may be handled already. */
+const SECOND_WITHIN_MS = 600;
 
 /** What people do to messages and handlers in a schedule. */
 export class Operators {
   readonly #stage: Stage;
+  readonly #replayed: Replay;
   #isHeldOpen = false;
 
-  constructor(stage: Stage) {
+  constructor(stage: Stage, replay: Replay) {
     this.#stage = stage;
+    this.#replayed = replay;
   }
 
   plan(): void {
@@ -32,7 +41,7 @@ export class Operators {
       if (handler === undefined || !random.chance(0.5)) continue;
       const isReplayed = random.chance(0.8);
       trace(`operator at the end: ${isReplayed ? 'replay' : 'discard'} ${handler}/${id}`);
-      if (isReplayed) this.#replay(id, handler);
+      if (isReplayed) this.#replayTwice(id, handler);
       else store.operator.discard(id, handler);
     }
   }
@@ -53,16 +62,25 @@ export class Operators {
       this.#isHeldOpen = true;
     }
     if (!row?.handler) return;
-    if (kind === 'replay') this.#replay(row.id, row.handler);
+    if (kind === 'replay') this.#replayTwice(row.id, row.handler);
     if (kind === 'discard') operator.discard(row.id, row.handler);
     if (kind === 'edit') operator.edit(row.id, { version: row.version + 1 });
     if (kind === 'cancel') operator.cancel(row.id);
   }
 
+  #replayTwice(id: string, handler: string): void {
+    const { at, random, trace } = this.#stage;
+    this.#replay(id, handler);
+    at(random.int(0, SECOND_WITHIN_MS), () => {
+      const isDone = this.#replayed(id, handler);
+      trace(`a second operator: replay ${handler}/${id}: ${isDone}`);
+    });
+  }
+
   #replay(id: string, handler: string): void {
-    const { random, store, sends, temper, trace } = this.#stage;
+    const { random, sends, temper, trace } = this.#stage;
     const generation = temper.isPinned && random.chance(0.3) ? random.pick(GENERATIONS) : undefined;
-    if (!store.operator.replay(id, handler, { generation }) || generation === undefined) return;
+    if (!this.#replayed(id, handler, { generation }) || generation === undefined) return;
     trace(`into generation ${generation}`);
     sends.moved(handler, id, generation);
   }

@@ -1,6 +1,7 @@
 import type { NewMessage } from '../../src/outbox/outbox-store.ts';
 import { draftMessage } from '../../src/testing/draft-message.ts';
 import type { MemoryTransaction } from '../../src/testing/index.ts';
+import type { Arrivals } from './arrivals.ts';
 import { FIRST_PAYLOAD, NOTED, PAID, PLACED } from './handlers.ts';
 import type { SentMessage } from './ledger-of-sends.ts';
 import { seededId } from './seeded-id.ts';
@@ -50,6 +51,14 @@ export class Senders {
     send(-random.int(1, 5), random.int(0, 10));
     const later = random.int(10, 30);
     send(later, later);
+  }
+
+  /** What a broker brings, as others have sent it. */
+  planArrivals(arrivals: Arrivals): void {
+    arrivals.plan(
+      (about) => this.#draft(about),
+      (message) => this.#sent(message, false),
+    );
   }
 
   /** A further message in the transaction of a handler. */

@@ -10,11 +10,12 @@ import {
   type MemoryTransaction,
   virtualTime,
 } from '../../src/testing/index.ts';
+import { Arrivals } from './arrivals.ts';
 import { faultAt, temperOf } from './chaos.ts';
 import { type Effect, HANDLER_NAMES, type HandlerName, REPEATABLE, simulatedHandlers, TYPES } from './handlers.ts';
 import { violations } from './invariants.ts';
 import { LedgerOfSends } from './ledger-of-sends.ts';
-import { Operators } from './operators.ts';
+import { Operators, type Replay } from './operators.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { Senders } from './senders.ts';
 import { type CutSession, SimWorker, type WorkerParts } from './sim-worker.ts';
@@ -34,6 +35,8 @@ export interface SimulationOptions {
   readonly sabotage?: Sabotage | undefined;
   /** The handlers as an engine takes them that is broken on purpose. */
   readonly changeHandlers?: ((handlers: Handlers) => Handlers) | undefined;
+  /** Replays as a store does that is broken on purpose. */
+  readonly replay?: ((store: MemoryStore, ...args: Parameters<Replay>) => boolean) | undefined;
   /** Is told everything that happens. */
   readonly trace?: ((line: string) => void) | undefined;
 }
@@ -108,7 +111,9 @@ class Simulation {
     const at = (ms: number, work: () => void): void => void time.setTimer(work, ms);
     this.#stage = { random, temper, time, store, sends: new LedgerOfSends(), problems: [], trace, at };
     this.#senders = new Senders(this.#stage);
-    this.#operators = new Operators(this.#stage);
+    this.#operators = new Operators(this.#stage, (...args) =>
+      options.replay ? options.replay(store, ...args) : store.operator.replay(...args),
+    );
     const draw = (): OnDead => random.pick(['block', 'pass', 'park']);
     this.#onDead = { ledger: draw(), view: draw(), mail: draw() };
   }
@@ -125,6 +130,10 @@ class Simulation {
     this.#senders.plan();
     this.#planTrouble();
     this.#operators.plan();
+    // Last, and with a chance of its own: the rest of a schedule stays as it is.
+    this.#senders.planArrivals(
+      new Arrivals(this.#stage, new SeededRandom(this.#seed ^ 0x27d4eb2f), this.#session(undefined)),
+    );
     await time.advance(temper.chaosMs);
     await this.#calmDown();
     await this.#finish();

@@ -7,8 +7,8 @@ import { idempotency, memoryIdempotency } from '../../src/idempotency/index.ts';
 import { systemEffects } from '../../src/index.ts';
 import { type FactRecorder, factRecorder, type LostFacts, postgresOperator } from '../../src/postgres/index.ts';
 import { startService } from '../http/local-service.ts';
-import { openWire } from '../idempotency-stores/postgres-wire.ts';
 import { connect, freshSchema, pooled } from '../postgres/support/fresh-schema.ts';
+import { postgresWire } from '../../src/testing/index.ts';
 import { needs, type TestServer } from '../support/needs.ts';
 
 const test = needs('postgres');
@@ -149,7 +149,7 @@ describe('what leaves no row of its own', () => {
   });
 
   test('is written once although the answer was lost with the connection [X.7]', async ({ postgres }) => {
-    const wire = await openWire(postgres.url);
+    const wire = await postgresWire(postgres.url);
     onTestFinished(() => wire.close());
     const pool = new Pool({ connectionString: wire.url });
     onTestFinished(() => pool.end());

@@ -21,6 +21,8 @@ export interface Listed<Item> {
   };
   /** Of messages: how far back was looked. */
   readonly searchedBackTo: string | undefined;
+  /** What could not be looked into. */
+  readonly note: string | undefined;
 }
 
 /** A list, its pages in one. `isLive`: it is read again by itself. */
@@ -40,6 +42,7 @@ export function useListed<List extends keyof Lists>(
     items: pages.flatMap((page) => page.items as readonly ItemOf<List>[]),
     query,
     searchedBackTo: last !== undefined && 'searchedBackTo' in last ? last.searchedBackTo : undefined,
+    note: last !== undefined && 'note' in last ? last.note : undefined,
   };
 }
 
@@ -53,7 +56,7 @@ export function ListFrame<Item>({
   readonly empty: ReactNode;
   readonly children: ReactNode;
 }): ReactElement {
-  const { items, query, searchedBackTo } = listed;
+  const { items, query, searchedBackTo, note } = listed;
   if (query.isPending) return <Skeleton />;
   if (query.error !== null && items.length === 0) {
     return <ErrorBox error={query.error} retry={() => void query.refetch()} />;
@@ -61,6 +64,7 @@ export function ListFrame<Item>({
   return (
     <>
       {items.length > 0 ? children : query.hasNextPage ? null : empty}
+      {note === undefined ? null : <p className="muted">{note}</p>}
       {query.hasNextPage ? (
         <div className="more">
           {searchedBackTo === undefined ? null : (

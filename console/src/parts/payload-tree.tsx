@@ -10,6 +10,17 @@ const SHOWN_OF_TEXT = 400;
 /** A JSON value as a tree. Nothing of it is ever taken for markup. */
 export function PayloadTree({ value, label }: { readonly value: unknown; readonly label: string }): ReactElement {
   const text = JSON.stringify(value, null, 2) ?? 'undefined';
+  const kept = keptAs(value);
+  if (kept !== undefined) {
+    return (
+      <section className="payload" aria-label={label}>
+        <header>
+          <h3>{label}</h3>
+        </header>
+        <p className="muted">{kept}</p>
+      </section>
+    );
+  }
   return (
     <section className="payload" aria-label={label}>
       <header>
@@ -22,6 +33,16 @@ export function PayloadTree({ value, label }: { readonly value: unknown; readonl
       </div>
     </section>
   );
+}
+
+/** What is said of a payload that nobody can read here. */
+function keptAs(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  if ('$erased' in value) return 'Erased: nothing of it is left.';
+  const { $sealed } = value as { readonly $sealed?: { readonly key?: unknown } };
+  return typeof $sealed?.key === 'string'
+    ? `Sealed under the key “${$sealed.key}”. A server that was given that key (HOLDFAST_SEALING_KEYS) shows it.`
+    : undefined;
 }
 
 interface NodeProps {

@@ -78,7 +78,7 @@ async function serveAll(invocation: Invocation, database: Database, tokens: read
     logger: stderrLogger(io),
   });
   const port = isQstashDev ? QSTASH_DEV_PORT : undefined;
-  const served = { operator: databaseOperator(database), endedSessions: databaseSessions(database) };
+  const served = { operator: databaseOperator(database, io), endedSessions: databaseSessions(database) };
   await serveUntilStopped(invocation, served, tokens, { delivering, port });
 }
 

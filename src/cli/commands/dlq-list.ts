@@ -4,6 +4,7 @@ import type { Command, Invocation } from '../command.ts';
 import { FILTER_OPTIONS, givenFilters, readFilter } from '../dead-letter-options.ts';
 import { formatAge } from '../duration.ts';
 import { openOperator } from '../open-operator.ts';
+import { sayMore } from '../page-options.ts';
 
 const LIMIT = 50;
 
@@ -30,10 +31,8 @@ export const dlqList: Command = {
     output.answer(page, () => {
       if (page.items.length === 0) {
         output.line(noDeadLetters(invocation));
-        return;
-      }
-      deadLetterTable(invocation, page.items);
-      if (page.next !== undefined) output.line(`\nMore: add --cursor ${page.next}, or a larger --limit.`);
+      } else deadLetterTable(invocation, page.items);
+      sayMore(output, page);
     });
     return EXIT.ok;
   },

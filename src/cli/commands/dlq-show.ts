@@ -1,4 +1,5 @@
 import type { DeliveryRecord, MessageDetail } from '../../operator/operator-records.ts';
+import { sealedOf } from '../../outbox/stored-payload.ts';
 import { CliError, EXIT } from '../cli-error.ts';
 import type { Command, Invocation } from '../command.ts';
 import { formatAge, formatDuration } from '../duration.ts';
@@ -43,7 +44,7 @@ function showDetail(invocation: Invocation, detail: MessageDetail, id: string): 
     ['causation', detail.causationId],
     ['trace', detail.traceparent],
     ['headers', entries(detail.headers)],
-    ['payload', JSON.stringify(detail.payload, undefined, 2)],
+    ['payload', payloadText(detail.payload)],
   ]);
   output.line();
   showDeliveries(invocation, detail.deliveries, age);
@@ -55,6 +56,13 @@ function showDetail(invocation: Invocation, detail: MessageDetail, id: string): 
       ? `Next: holdfast dlq:replay --id ${id}, dlq:edit or dlq:discard.`
       : `Nothing of it has failed; holdfast why ${id} tells where it stands.`,
   );
+}
+
+/** A sealed one says so: its text tells nobody anything. */
+function payloadText(payload: unknown): string | undefined {
+  const sealed = sealedOf(payload);
+  if (!sealed) return JSON.stringify(payload, undefined, 2);
+  return `sealed under the key "${sealed.keyId}"; HOLDFAST_SEALING_KEYS opens it here`;
 }
 
 type Age = (at: Date | undefined) => string | undefined;
@@ -120,7 +128,7 @@ function showChanges({ output }: Invocation, { edits, audit }: MessageDetail, ag
     output.fields([
       [
         `version ${edit.version}`,
-        `${JSON.stringify(edit.payload)}, until ${edit.actor} edited it ${age(edit.editedAt)}`,
+        `${sealedOf(edit.payload) ? 'sealed' : JSON.stringify(edit.payload)}, until ${edit.actor} edited it ${age(edit.editedAt)}`,
       ],
     ]);
   }

@@ -1,74 +1,106 @@
-import type { Checked, DrillReport, Injected } from '../../drills/drill-report.ts';
+import type { DrillReport, Injected } from '../../drills/drill-report.ts';
+import { FAULTS } from '../../chaos/fault-names.ts';
+import { isWorkload, WORKLOADS } from '../../chaos/settings.ts';
+import { ABOUT } from '../../chaos/words.ts';
 import type { Drill } from '../../drills/drill.ts';
 import { runDrills } from '../../drills/run-drills.ts';
 import { nearest } from '../../kernel/check-options.ts';
 import { EXIT, usageError } from '../cli-error.ts';
 import type { Command, Invocation } from '../command.ts';
-import { formatDuration } from '../duration.ts';
-import { loadDrills } from '../load-config.ts';
+import { hasConfig, loadDrills } from '../load-config.ts';
 import type { Output } from '../output.ts';
+import { runWorkload } from '../run-workload.ts';
+import { showChecked, showEnd } from '../show-drill.ts';
+import { stopSignals } from '../stop-signals.ts';
+import { WORKLOAD_OPTIONS } from '../workload-options.ts';
 
 /** `holdfast drill [name]`: breaks something on purpose, and looks whether what must hold does. */
 export const drill: Command = {
   name: 'drill',
   summary: 'Break something on purpose, and see whether what must hold does.',
   args: { usage: '[name]', min: 0, max: 1 },
+  verbs: WORKLOADS,
   options: {
     config: {
       value: '<file>',
       summary: 'the module that exports drills',
       default: 'holdfast.config.ts or .js',
     },
-    all: { summary: 'run all of them, one after the other' },
-    wait: { value: '<time>', summary: 'how long to wait for what is expected', default: '30s' },
+    all: { summary: 'run all of the module, one after the other' },
+    wait: { value: '<time>', summary: 'how long to wait for what is expected', default: '30s, with a broker 60s' },
+    ...WORKLOAD_OPTIONS,
   },
   details: [
-    'Lists the drills of the module where none is named. Each prints a ledger: what was injected and how often it hit, what',
-    'was expected, what was seen. Exit code 1 when one does not hold, or when what was injected never hit. What was broken',
-    'is put right at the end, also after Ctrl-C; a second Ctrl-C ends at once. The module has the database, so --url and',
-    '--schema do nothing here.',
+    'Lists the drills where none is named: chaos, load and soak are built in, the others are those of the module. Each prints a',
+    'ledger: what was injected and how often it hit, what was expected, what was seen. Exit code 1 when one does not hold, or',
+    'when what was injected never hit. What was broken is put right at the end, also after Ctrl-C; a second Ctrl-C ends at once.',
+    '',
+    'The built-in ones bring a workload of their own: worker processes, a sender, and proxies between them and the database. They',
+    'start a database for themselves, or use that of --url, in a schema and topics of their own that are taken away at the end.',
+    'Drills of a module have their database there: of the options below they take --config, --all and --wait.',
+    '',
+    'Faults of the built-in drills:',
+    ...Object.entries(FAULTS).map(([name, about]) => `  ${name.padEnd(13)}  ${about}`),
   ],
-  examples: ['holdfast drill', 'holdfast drill duplicate-events --config ./drills.config.ts', 'holdfast drill --all'],
+  examples: [
+    'holdfast drill',
+    'holdfast drill chaos --report drill.html',
+    'holdfast drill load --via redis --broker redis://127.0.0.1:6379',
+    'holdfast drill soak --for 30m --url $STAGING_URL --allow-remote db.staging.example',
+    'holdfast drill duplicate-events --config ./drills.config.ts',
+  ],
   run: async (invocation) => {
     const { io, options, args, output } = invocation;
     const [name] = args;
-    if (name !== undefined && options.flag('all')) throw usageError('drill takes a name or --all, not both');
+    const isAll = options.flag('all');
+    if (name !== undefined && isAll) throw usageError('drill takes a name or --all, not both');
+    if (name !== undefined && isWorkload(name)) return runWorkload(invocation, name);
+    refuseWorkloadOptions(invocation, name);
     const waitMs = options.durationMs('wait');
-    const drills = await loadDrills(io.cwd, options.text('config'));
-    if (name === undefined && !options.flag('all')) return list(output, drills);
+    const config = options.text('config');
+    const isListed = name === undefined && !isAll;
+    if (isListed && config === undefined && !hasConfig(io.cwd)) return list(output, []);
+    const drills = await loadDrills(io.cwd, config);
+    if (isListed) return list(output, drills);
     return run(invocation, name === undefined ? drills : [chosen(drills, name)], waitMs);
   },
 };
 
+/** Somebody who names a fault or a broker means one of the built-in drills. */
+function refuseWorkloadOptions({ options }: Invocation, name: string | undefined): void {
+  const given = Object.keys(WORKLOAD_OPTIONS).find((one) => options.has(one));
+  if (given === undefined) return;
+  const what = name === undefined ? 'holdfast drill' : `the drill ${JSON.stringify(name)}`;
+  throw usageError(`--${given} is for ${WORKLOADS.join(', ')}; ${what} does not take it`);
+}
+
 function chosen(drills: readonly Drill[], name: string): Drill {
   const found = drills.find((one) => one.name === name);
   if (found) return found;
-  const names = drills.map((one) => one.name);
+  const names = [...WORKLOADS, ...drills.map((one) => one.name)];
   const near = nearest(name, names);
   const advice = near === undefined ? `there are ${names.join(', ')}` : `did you mean ${near}?`;
   throw usageError(`there is no drill ${JSON.stringify(name)}; ${advice}`);
 }
 
 function list(output: Output, drills: readonly Drill[]): number {
-  output.answer({ drills: drills.map(({ name, about }) => ({ name, about })) }, () => {
-    output.table(drills, [
+  const builtIn = WORKLOADS.map((name) => ({ name, about: ABOUT[name], isBuiltIn: true }));
+  const all = [...builtIn, ...drills.map(({ name, about }) => ({ name, about, isBuiltIn: false }))];
+  output.answer({ drills: all }, () => {
+    output.table(all, [
       { title: 'DRILL', value: ({ name }) => name },
       { title: 'WHAT HAPPENS', value: ({ about }) => about, shrinkTo: 20 },
     ]);
     output.line();
-    output.line('holdfast drill <name> runs one, holdfast drill --all runs all.');
+    output.line('holdfast drill <name> runs one, holdfast drill --all runs all of the module.');
   });
   return EXIT.ok;
 }
 
 async function run({ io, output }: Invocation, drills: readonly Drill[], waitMs: number | undefined): Promise<number> {
-  const stop = new AbortController();
-  const forget = io.onSignal((signal) => {
-    // 128 and the number of the signal, as a shell would say it.
-    if (stop.signal.aborted) io.exit(signal === 'SIGINT' ? 130 : 143);
-    io.err(`${signal}: stopping; what was broken is put right, once more ends at once\n`);
-    stop.abort();
-  });
+  const stop = stopSignals(io, (signal) =>
+    io.err(`${signal}: stopping; what was broken is put right, once more ends at once\n`),
+  );
   try {
     const reports = await runDrills(drills, {
       signal: stop.signal,
@@ -85,7 +117,7 @@ async function run({ io, output }: Invocation, drills: readonly Drill[], waitMs:
     output.answer({ held, drills: reports }, () => sayEnd(output, drills, reports));
     return held ? EXIT.ok : EXIT.failed;
   } finally {
-    forget();
+    stop.forget();
   }
 }
 
@@ -103,33 +135,8 @@ function show(output: Output, { injected, checked, problem, tookMs }: DrillRepor
       },
     ]);
   }
-  if (checked.length > 0) {
-    output.line();
-    output.table<Checked>(checked, [
-      { title: 'CHECKED', value: ({ what }) => what, shrinkTo: 20 },
-      { title: 'EXPECTED', value: ({ expected }) => expected, shrinkTo: 12 },
-      { title: 'SEEN', value: ({ seen }) => seen, shrinkTo: 12 },
-      {
-        title: 'HELD',
-        value: ({ held }) => (held ? 'yes' : 'no'),
-        paint: (text, { held }) => (held ? paint.green(text) : paint.red(text)),
-      },
-    ]);
-  }
-  // A table cuts what is long, and there the difference may be.
-  for (const { what, expected, seen, held } of checked) {
-    if (held) continue;
-    output.line();
-    output.line(`${what}:`);
-    output.fields([
-      ['  expected', expected],
-      ['  seen', seen],
-    ]);
-  }
-  output.line();
-  const end = problem === undefined ? paint.green('Held') : paint.red(`Did not hold: ${problem}`);
-  output.line(`${end}, after ${formatDuration(tookMs)}.`);
-  output.line();
+  showChecked(output, checked);
+  showEnd(output, { problem, tookMs });
 }
 
 function sayEnd(output: Output, drills: readonly Drill[], reports: readonly DrillReport[]): void {

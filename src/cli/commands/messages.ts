@@ -64,6 +64,7 @@ interface Collected {
   readonly items: readonly ListedMessage[];
   readonly next: string | undefined;
   readonly searchedBackTo: Date | undefined;
+  readonly note?: string | undefined;
 }
 
 /** Goes further back while a page has room, within bounds. */
@@ -74,13 +75,15 @@ async function collect(
 ): Promise<Collected> {
   const items: ListedMessage[] = [];
   let [next, searchedBackTo]: [string | undefined, Date | undefined] = [cursor, undefined];
+  let note: string | undefined;
   for (let calls = 0; calls < MOST_CALLS; calls += 1) {
     const page = await operator.messages({ ...filter, limit: limit - items.length, ...(next && { cursor: next }) });
     items.push(...page.items);
     [next, searchedBackTo] = [page.next, page.searchedBackTo];
+    note ??= page.note;
     if (next === undefined || items.length >= limit) break;
   }
-  return { items, next, searchedBackTo };
+  return { items, next, searchedBackTo, ...(note !== undefined && { note }) };
 }
 
 function nothing(args: readonly string[], next: string | undefined): string {

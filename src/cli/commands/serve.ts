@@ -63,7 +63,7 @@ export const serve: Command = {
     if (!isDelivering) demandDeliver(invocation);
     const place = isDelivering ? { secret: secretOf(io), loopback: false, isQstashDev: false } : undefined;
     const database = await invocation.database();
-    const operator = databaseOperator(database, invocation.version);
+    const operator = databaseOperator(database, io, invocation.version);
     // Whatever is wrong with the database is told at once, not to the first who looks.
     await operator.handlers();
     const delivering = place && (await deliverHere(invocation, database, { ...place, logger: stderrLogger(io) }));

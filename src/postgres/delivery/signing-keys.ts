@@ -1,4 +1,4 @@
-import { open, seal } from '../../delivery/sealed-text.ts';
+import { open, seal } from '../../system/sealed-text.ts';
 import type { SigningKeys } from '../../delivery/secrets.ts';
 import type { Effects } from '../../kernel/effects.ts';
 import type { SqlRunner } from '../sql-runner.ts';

@@ -1,4 +1,5 @@
 import type { Effects } from '../../kernel/effects.ts';
+import { clientKindOf } from '../sql-runner.ts';
 import type { Driver } from './driver.ts';
 import { pgDriver, type PgPoolInside } from './pg-driver.ts';
 import { pgliteDriver, type PgliteInside } from './pglite-driver.ts';
@@ -47,6 +48,23 @@ export function findDriver(pool: unknown, effects: Effects, answerMs?: number): 
     return pgDriver(pool as unknown as PgPoolInside, effects, answerMs);
   return undefined;
 }
+
+/** What to pass instead of something that is no pool. A query builder is told where the pool below it is. */
+export function poolAdvice(pool: unknown): string {
+  const kind = clientKindOf(pool);
+  const more = kind === undefined ? undefined : BELOW[kind];
+  return `pass a pg Pool, the sql of postgres.js, or a PGlite database${more === undefined ? '' : `: ${more}`}`;
+}
+
+const BELOW: Readonly<Record<string, string>> = {
+  pg: 'one client is none',
+  drizzle: 'that is db.$client',
+  kysely: 'that is the pool its dialect was given',
+  // Its own pool has no connections for listening, and none that outlive a transaction.
+  knex: 'make one beside Knex, whose transactions are taken for sending',
+  typeorm: 'that is dataSource.driver.master',
+  prisma: 'make one and share it with Prisma, new PrismaPg(pool)',
+};
 
 function hasMethods(value: unknown, ...names: readonly string[]): value is object {
   if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false;

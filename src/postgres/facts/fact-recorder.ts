@@ -4,7 +4,7 @@ import type { Effects } from '../../kernel/effects.ts';
 import type { LogFields } from '../../kernel/log.ts';
 import type { RelayEvent, RelayObserver } from '../../relay/relay-event.ts';
 import { systemEffects } from '../../system/effects.ts';
-import { findDriver, type SqlPool } from '../driver/find-driver.ts';
+import { findDriver, poolAdvice, type SqlPool } from '../driver/find-driver.ts';
 import { quotedSchema } from '../schema-name.ts';
 import { type FactKind, factLine } from './fact-line.ts';
 import { FactWriter, type LostFacts } from './fact-writer.ts';
@@ -96,7 +96,7 @@ function checked(options: FactRecorderOptions): {
   check.number('maxWaiting', maxWaiting, { min: 1, integer: true, write: 'write a whole number from 1' });
   if (onLost !== undefined && typeof onLost !== 'function') check.refuse('onLost', onLost, 'pass a function');
   const driver = findDriver(pool, effects);
-  if (driver === undefined) check.refuse('pool', pool, 'pass a pg Pool, the sql of postgres.js, or a PGlite database');
+  if (driver === undefined) check.refuse('pool', pool, poolAdvice(pool));
   check.done();
   const schema = quotedSchema('factRecorder()', options.schema);
   // Without one the check has thrown.

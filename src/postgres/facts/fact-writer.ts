@@ -137,7 +137,7 @@ export class FactWriter {
         array(select json_array_elements_text(f.ids)), f.fields
       from json_to_recordset($1::text::json) as f (id uuid, at float8, service text, kind text, is_ok boolean, user_id text,
         ids json, fields jsonb)
-      on conflict (id) do nothing`;
+      on conflict do nothing`;
     const rows = batch.map(({ id, atMs, service, kind, isOk, userId, ids, fields }) => {
       const row = { id, at: atMs + aheadMs, service, kind, is_ok: isOk, user_id: userId, ids, fields };
       return row;

@@ -2,7 +2,7 @@ import type { AtomicIdempotencyStore } from '../../idempotency/idempotency-store
 import { OptionCheck } from '../../kernel/check-options.ts';
 import { systemEffects } from '../../system/effects.ts';
 import type { Driver } from '../driver/driver.ts';
-import { findDriver, type SqlPool, type TransactionOf } from '../driver/find-driver.ts';
+import { findDriver, poolAdvice, type SqlPool, type TransactionOf } from '../driver/find-driver.ts';
 import { ANSWER_TIMEOUT_RULE } from '../driver/time-limit.ts';
 import { DEFAULT_SCHEMA, quotedSchema } from '../schema-name.ts';
 import { type SqlConnection, sqlRunner } from '../sql-runner.ts';
@@ -38,7 +38,7 @@ export function postgresIdempotency<Pool extends SqlPool, Tx = TransactionOf<Poo
     check.refuse('wrap', wrap, 'pass a function of the transaction');
   }
   const driver = findDriver(pool, systemEffects, answerTimeoutMs);
-  if (driver === undefined) check.refuse('pool', pool, 'pass a pg Pool, the sql of postgres.js, or a PGlite database');
+  if (driver === undefined) check.refuse('pool', pool, poolAdvice(pool));
   check.done();
   const statements = idempotencyStatements(quotedSchema('postgresIdempotency()', schema));
   const wrapped = (wrap ?? ((native: unknown) => native)) as (native: unknown) => Tx;

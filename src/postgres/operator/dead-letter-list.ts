@@ -5,6 +5,7 @@ import type { DeadLetterFilter, Page, Paging } from '../../operator/operator.ts'
 import type { SqlParam, SqlRunner } from '../sql-runner.ts';
 import { deadLetterCondition } from './dead-letter-filter.ts';
 import { type Fields, readJson, readRecord } from './read-record.ts';
+import { sealedNote } from './sealed-note.ts';
 import { deadLetterBranches } from './views.ts';
 
 /** Where a page ended: the time in microseconds, and the id. */
@@ -44,7 +45,12 @@ export async function listDeadLetters(
   const statement = listStatement(schema, status, condition.text, condition.params.length + 1);
   const rows = await sql.query(statement, [...condition.params, time, id, limit + 1]);
   const items = rows.slice(0, limit).map((row) => toDeadLetter(readJson(row, 'row') as Fields));
-  return { items, next: rows.length > limit ? String(rows[limit - 1]?.['place']) : undefined };
+  const note = await sealedNote(sql, schema, filter.payload !== undefined || filter.search !== undefined);
+  return {
+    items,
+    ...(note !== undefined && { note }),
+    next: rows.length > limit ? String(rows[limit - 1]?.['place']) : undefined,
+  };
 }
 
 /** Reads `DEAD_LETTER_JSON`. */

@@ -3,6 +3,7 @@ import type { ListedMessage, MessageFilter, MessagePage, Messages, MessageTab } 
 import { listedMessage, type MessageRow } from '../../operator/message-rows.ts';
 import type { Paging } from '../../operator/operator.ts';
 import type { SqlRunner } from '../sql-runner.ts';
+import { sealedNote } from './sealed-note.ts';
 import { countTabs } from './message-tabs.ts';
 import { type Fields, readRecord } from './read-record.ts';
 
@@ -26,7 +27,11 @@ const SOUGHT: Readonly<Record<MessageTab, Fields>> = {
 /** Looking through messages. */
 export function messageList(sql: SqlRunner, schema: string): Messages {
   return {
-    messages: (filter = {}) => listMessages(sql, schema, filter),
+    messages: async (filter = {}) => {
+      const page = await listMessages(sql, schema, filter);
+      const note = await sealedNote(sql, schema, (filter.payload ?? []).length > 0);
+      return note === undefined ? page : { ...page, note };
+    },
     messageTabs: () => countTabs(sql, schema),
   };
 }

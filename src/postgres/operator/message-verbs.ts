@@ -1,4 +1,5 @@
 import { OptionCheck } from '../../kernel/check-options.ts';
+import { HoldfastError } from '../../kernel/error.ts';
 import { DELIVERY_TYPE, type DeliveryRequest } from '../../delivery/delivery-request.ts';
 import { checkChange } from '../../operator/check-request.ts';
 import { isBadId, parseDeliveryId } from '../../operator/delivery-id.ts';
@@ -7,6 +8,8 @@ import type { DeliveryStatus } from '../../operator/operator-records.ts';
 import type { By, Operator } from '../../operator/operator.ts';
 import { event } from '../../outbox/event.ts';
 import { serializePayload } from '../../outbox/payload.ts';
+import type { Sealing } from '../../outbox/sealing.ts';
+import { PERSON_HEADER, sealPayload } from '../../outbox/stored-payload.ts';
 import { restoredRequest } from '../delivery/shown-request.ts';
 import type { SqlParam, SqlRunner } from '../sql-runner.ts';
 import { replayWhere } from './dead-letter-list.ts';
@@ -19,7 +22,7 @@ type MessageVerbs = Pick<
 >;
 
 /** The verbs that change messages, each one statement. */
-export function messageVerbs(sql: SqlRunner, schema: string): MessageVerbs {
+export function messageVerbs(sql: SqlRunner, schema: string, sealing: Sealing | undefined): MessageVerbs {
   return {
     replay: (id, by, options = {}) => replay(sql, schema, id, by, options),
     discard: (id, by, options = {}) => discard(sql, schema, id, by, options),
@@ -40,7 +43,7 @@ export function messageVerbs(sql: SqlRunner, schema: string): MessageVerbs {
       const count = await changeKey(sql, schema, call, handler, [key, by.actor, by.reason]);
       return typeof count === 'number' ? { kind: 'discarded', count } : count;
     },
-    edit: (id, payload, by, options = {}) => edit(sql, schema, id, payload, by, options),
+    edit: (id, payload, by, options = {}) => edit({ sql, schema, sealing }, id, payload, by, options),
     async cancel(id, by) {
       checkChange('cancel', by);
       const parsed = parseDeliveryId(id);
@@ -115,8 +118,7 @@ async function discard(
 }
 
 async function edit(
-  sql: SqlRunner,
-  schema: string,
+  { sql, schema, sealing }: { readonly sql: SqlRunner; readonly schema: string; readonly sealing: Sealing | undefined },
   id: string,
   payload: unknown,
   by: By,
@@ -125,13 +127,20 @@ async function edit(
   checkChange('edit', by, { generation });
   const parsed = parseDeliveryId(id);
   if (isBadId(parsed)) return parsed;
-  const typeRead = `select type, case type when '${DELIVERY_TYPE}' then payload::text end as request
+  const typeRead = `select type, case type when '${DELIVERY_TYPE}' then payload::text end as request,
+      payload -> '$sealed' ->> 'key' as sealed, headers ->> '${PERSON_HEADER}' as person
     from ${schema}.outbox where id = $1::text::uuid`;
   const [row] = await sql.query(typeRead, [parsed.messageId]);
   if (row === undefined) return { kind: 'not-found' };
   const kept = row['request'];
   const whole = typeof kept === 'string' ? restoredRequest(payload, JSON.parse(kept) as DeliveryRequest) : payload;
-  const text = await serializePayload(event(String(row['type'])), whole);
+  const type = String(row['type']);
+  const { sealed: keyId, person } = row;
+  const plain = await serializePayload(event(type), whole);
+  // What was sealed stays so: an edit by somebody without the key would lay it open.
+  if (typeof keyId === 'string' && !sealing) throw new HoldfastError('PAYLOAD_SEALED', { type, keyId });
+  const about = { id: parsed.messageId, type, person: typeof person === 'string' ? person : undefined };
+  const text = typeof keyId === 'string' ? await sealPayload(sealing, plain, about) : plain;
   const call = `operator_edit($1::text::uuid, $2::text::jsonb, $3::text::int, $4::text::bigint, $5::text, $6::text)`;
   const params = [parsed.messageId, text, version ?? null, generation ?? null, by.actor, by.reason ?? null];
   return ask<Edited>(sql, schema, call, params);

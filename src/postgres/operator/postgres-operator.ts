@@ -2,15 +2,18 @@ import { OptionCheck } from '../../kernel/check-options.ts';
 import { type DeliveryId, isBadId, parseDeliveryId } from '../../operator/delivery-id.ts';
 import type { BadId } from '../../operator/operator-outcomes.ts';
 import type { Operator } from '../../operator/operator.ts';
+import { checkSealing, type Sealing } from '../../outbox/sealing.ts';
 import { checkVersion } from '../check-version.ts';
 import { quotedSchema } from '../schema-name.ts';
 import { boundedRunner } from '../bounded-runner.ts';
 import { ANSWER_TIMEOUT_RULE } from '../driver/time-limit.ts';
 import { type SqlConnection, sqlRunner, type SqlRunner } from '../sql-runner.ts';
+import { verifyAudit } from './audit-chain.ts';
 import { breakerVerbs } from './breaker-verbs.ts';
 import { bulkVerbs } from './bulk-verbs.ts';
 import { listAudit } from './audit-list.ts';
 import { listDeadLetters } from './dead-letter-list.ts';
+import { eraseVerbs } from './erase-verbs.ts';
 import { groupVerbs } from './group-verbs.ts';
 import { readStats } from './handler-stats.ts';
 import { handlerVerbs } from './handler-verbs.ts';
@@ -21,6 +24,7 @@ import { limitVerb } from './limit-verb.ts';
 import { messageList } from './message-list.ts';
 import { findMessage, forecastMessage, showMessage } from './message-reads.ts';
 import { messageVerbs } from './message-verbs.ts';
+import { showOpened } from './opened-payloads.ts';
 import { readOverview } from './overview.ts';
 import { readSystem } from './system.ts';
 import { traceId } from './trace-reads.ts';
@@ -36,6 +40,8 @@ export interface PostgresOperatorOptions {
   readonly answerTimeoutMs?: number | undefined;
   /** Of the package, for `system`: whoever reads the package's own file knows it. Default `unknown`. */
   readonly version?: string | undefined;
+  /** Opens sealed payloads to whoever asks this operator, and seals what is edited. Default: they are shown sealed. */
+  readonly sealing?: Sealing | undefined;
 }
 
 const ANSWER_TIMEOUT_MS = 60_000;
@@ -48,7 +54,8 @@ export function postgresOperator(options: PostgresOperatorOptions): Operator {
   const check = new OptionCheck('postgresOperator()');
   if (check.object('options', options, 'pass { pool }')) {
     const { answerTimeoutMs } = options;
-    check.known(options, ['pool', 'schema', 'answerTimeoutMs', 'version']);
+    check.known(options, ['pool', 'schema', 'answerTimeoutMs', 'version', 'sealing']);
+    if (options.sealing !== undefined) checkSealing(check, 'sealing', options.sealing);
     if (answerTimeoutMs !== undefined) check.number('answerTimeoutMs', answerTimeoutMs, ANSWER_TIMEOUT_RULE);
   }
   check.done();
@@ -57,13 +64,16 @@ export function postgresOperator(options: PostgresOperatorOptions): Operator {
     boundedRunner(sqlRunner(options.pool), options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS),
     schema,
   );
+  const { sealing } = options;
+  const show: Operator['show'] = (id) => withId(id, (parsed) => showMessage(sql, schema, parsed));
   return {
-    ...messageVerbs(sql, schema),
+    ...messageVerbs(sql, schema, sealing),
     ...handlerVerbs(sql, schema),
     ...keyVerbs(sql, schema),
     ...limitVerb(sql, schema),
     ...bulkVerbs(sql, schema),
     ...breakerVerbs(sql, schema),
+    ...eraseVerbs(sql, schema),
     ...groupVerbs(sql, schema),
     ...keptLists(sql, schema),
     ...messageList(sql, schema),
@@ -71,13 +81,14 @@ export function postgresOperator(options: PostgresOperatorOptions): Operator {
     system: () => readSystem(sql, schema, options.version ?? 'unknown'),
     deadLetters: (filter = {}) => listDeadLetters(sql, schema, filter),
     find: (id) => withId(id, (parsed) => findMessage(sql, schema, parsed)),
-    show: (id) => withId(id, (parsed) => showMessage(sql, schema, parsed)),
+    show: sealing ? showOpened(show, sealing) : show,
     why: (id) => withId(id, (parsed) => whyMessage(sql, schema, parsed)),
     forecast: (id, policyOf) => withId(id, (parsed) => forecastMessage(sql, schema, parsed, policyOf)),
     trace: (id, traceOptions = {}) => traceId(sql, schema, id, traceOptions),
     stats: ({ countDelivered = false } = {}) => readStats(sql, schema, countDelivered),
     heldKeys: (filter = {}) => listHeldKeys(sql, schema, filter),
     audit: (filter = {}) => listAudit(sql, schema, filter),
+    verifyAudit: (anchor) => verifyAudit(sql, schema, anchor),
   };
 }
 

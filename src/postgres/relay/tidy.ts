@@ -33,6 +33,7 @@ export function tidyAct(link: Link, schema: string, effects: Effects): (keep: Ke
     await countHistory(link, schema);
     await forgetFacts(link, schema, historyMs);
     await forgetLinks(link, schema, historyMs);
+    await forgetEdits(link, schema, historyMs);
     await forgetOperations(link, schema, historyMs);
     await link.transaction(async (query) => {
       await query(`select ${registryLock(schema)}::text`, []);
@@ -70,6 +71,18 @@ async function forgetLinks(link: Link, schema: string, historyMs: number): Promi
     renewed as (update ${schema}.trace_link set at = clock_timestamp() where ctid in (select place from kept) returning 1),
     gone as (delete from ${schema}.trace_link where ctid in (select place from old except select place from kept) returning 1)
     select (select count(*) from renewed)::int + (select count(*) from gone)::int`;
+  await inBatches(link, statement, [historyMs]);
+}
+
+/** Payloads from before an edit, of messages that are not there any more. */
+async function forgetEdits(link: Link, schema: string, historyMs: number): Promise<void> {
+  const statement = `with old as (
+      select e.ctid as place from ${schema}.edit e
+      where e.edited_at < clock_timestamp() - $1::text::float8 * interval '1 millisecond'
+        and not exists (select from ${schema}.delivery d where d.id = e.id)
+        and not exists (select from ${schema}.delivered d where d.id = e.id) limit ${BATCH}),
+    gone as (delete from ${schema}.edit where ctid in (select place from old) returning 1)
+    select count(*)::int from gone`;
   await inBatches(link, statement, [historyMs]);
 }
 

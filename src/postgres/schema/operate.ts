@@ -1,3 +1,4 @@
+import { erasing } from '../operator/erase-functions.ts';
 import { bulkFunctions } from '../operator/bulk-functions.ts';
 import { groupListFunction } from '../operator/group-verbs.ts';
 import { keyFunctions } from '../operator/key-functions.ts';
@@ -11,6 +12,7 @@ export function operateSurface(schema: string): readonly string[] {
     // Logouts: digests of sessions, until these would have ended.
     `create table ${schema}.ended_session (mark text primary key, until timestamptz not null)`,
     `create index ended_session_until on ${schema}.ended_session (until)`,
+    ...erasing(schema),
     ...bulkFunctions(schema),
     ...keyFunctions(schema),
   ];

@@ -1,6 +1,7 @@
 import { messageListFunction } from '../operator/message-list-function.ts';
 import { messageTabsFunction } from '../operator/message-tabs.ts';
 import { readFunctions } from '../operator/read-functions.ts';
+import { sealedIndex } from '../operator/sealed-note.ts';
 import { HISTORY_SLOTS } from './messages.ts';
 
 /**
@@ -9,6 +10,7 @@ import { HISTORY_SLOTS } from './messages.ts';
  */
 export function messageReads(schema: string): readonly string[] {
   return [
+    sealedIndex(schema),
     `create index delivery_dead on ${schema}.delivery (id, handler) where state = 2`,
     // The verbs on a key look its dead letters up several times each.
     `create index delivery_dead_key on ${schema}.delivery (key) where state = 2`,

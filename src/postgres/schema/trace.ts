@@ -6,7 +6,7 @@ import { commandsStatement, findStatement, messagesStatement, prefixStatement } 
  * What lets one action be followed by any id of it.
  *
  *   trace_link  the messages that have a correlation or causation id of their own, by these ids (their first characters), and commands
- *               by the ids of the action that asked for them. Other messages have no row here: sending them costs what it did.
+ *               by the ids of the action that asked for them; and by the person they are about. Other messages have no row here: sending them costs what it did.
  *               Forgotten with the message
  *   fact        what leaves no row of its own elsewhere: requests at routes, outgoing calls (one for each attempt), runs that
  *               failed, notes. `ids` holds every id it can be found by but the person's, `fields` what is shown.

@@ -27,12 +27,18 @@ export const NAMES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
     'DisconnectsClientError',
     'RootNodesUnavailableError',
     'SocketClosedUnexpectedlyError',
+    // The client of NATS, on a connection that has ended or is about to.
+    'ClosedConnectionError',
+    'DrainingConnectionError',
     'KafkaJSConnectionClosedError',
     'PLT_KFK_NETWORK',
   ]),
   ...rules('broker', 'retry', [
     // amqplib: the channel or connection went away under the call.
     'IllegalOperationError',
+    // The client of NATS: nobody listens for a subject, or JetStream does not.
+    'NoResponders',
+    'JetStreamNotEnabled',
     'KafkaJSBrokerNotFound',
     'KafkaJSGroupCoordinatorNotFound',
     'KafkaJSMetadataNotLoaded',

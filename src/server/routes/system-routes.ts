@@ -2,6 +2,7 @@ import { get, type Route } from '../route.ts';
 import { described, flag, optional, text, time, whole, words } from '../schema.ts';
 import { AUDIT_RECORD, AUDIT_VERB, pageOf } from '../schemas/message-schemas.ts';
 import {
+  AUDIT_VERIFIED,
   COMMAND,
   IDEMPOTENCY_RECORD,
   IDEMPOTENCY_STATUS,
@@ -83,5 +84,17 @@ export const SYSTEM_ROUTES: readonly Route[] = [
     },
     answer: pageOf(AUDIT_RECORD),
     run: ({ operator, query }) => operator.audit(query),
+  }),
+  get({
+    id: 'verifyAudit',
+    path: 'api/audit/verify',
+    summary: 'Whether the audit is what was written. Names the first record that is not.',
+    query: {
+      place: described(optional(whole(0, Number.MAX_SAFE_INTEGER)), 'With hash: an anchor that was told before.'),
+      hash: optional(words(64)),
+    },
+    answer: AUDIT_VERIFIED,
+    run: ({ operator, query: { place, hash } }) =>
+      operator.verifyAudit(place === undefined ? undefined : { place, hash: hash ?? '' }),
   }),
 ];

@@ -54,7 +54,7 @@ export const AUDIT_VERB: Schema<AuditVerb> = oneOf(...AUDIT_VERBS);
 
 /** A part of a list. */
 export function pageOf<T>(of: Schema<T>): Schema<Page<T>> {
-  return object<Page<T>>({ items: list(of), next: optional(text) });
+  return object<Page<T>>({ items: list(of), next: optional(text), note: optional(text) });
 }
 
 export const DELIVERY_ERROR: Schema<DeliveryError> = {
@@ -225,6 +225,7 @@ export const MESSAGE_PAGE: Schema<MessagePage> = object<MessagePage>({
   items: list(LISTED_MESSAGE),
   next: optional(text),
   searchedBackTo: optional(time),
+  note: optional(text),
 });
 
 export const TAB_COUNT: Schema<TabCount> = object<TabCount>({

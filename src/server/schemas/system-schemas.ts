@@ -1,3 +1,4 @@
+import type { AuditVerified } from '../../operator/audit-verify.ts';
 import {
   type CommandRecord,
   IDEMPOTENCY_STATUSES,
@@ -259,4 +260,14 @@ export const TRACED: Schema<Traced> = kinds<Traced>({
   },
   'not-found': {},
   'bad-id': { problem: text },
+});
+
+export const AUDIT_VERIFIED: Schema<AuditVerified> = kinds<AuditVerified>({
+  whole: { place: integer, hash: text, checked: integer },
+  broken: {
+    problem: oneOf('changed', 'deleted', 'inserted', 'link-missing', 'cut-off', 'rewritten'),
+    place: integer,
+    id: optional(integer),
+    checked: integer,
+  },
 });

@@ -35,7 +35,7 @@ import {
 } from '../schema.ts';
 import { CHANGE, DEAD_LETTER, SHORT_ERROR } from './message-schemas.ts';
 
-const PAYLOAD_MATCH: Schema<PayloadMatch> = object<PayloadMatch>({
+export const PAYLOAD_MATCH: Schema<PayloadMatch> = object<PayloadMatch>({
   path: list(text),
   value: either<PayloadMatch['value']>(text, number, flag, { json: { type: 'null' } }),
 });

@@ -5,6 +5,8 @@ import { kafka } from './kafka.ts';
 import { kafkaJars } from './kafka-jars.ts';
 import { mongod } from './mongod.ts';
 import { mongodb } from './mongodb.ts';
+import { nats } from './nats.ts';
+import { natsServer } from './nats-server.ts';
 import { pgbouncer } from './pgbouncer.ts';
 import { postgres } from './postgres.ts';
 import { prometheus } from './prometheus.ts';
@@ -21,6 +23,8 @@ export const SERVICES = {
   kafkaJars,
   mongod,
   mongodb,
+  nats,
+  natsServer,
   pgbouncer,
   postgres,
   prometheus,

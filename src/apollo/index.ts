@@ -1,0 +1,3 @@
+export type { Idempotency } from '../idempotency/idempotency.ts';
+export type { RunFacts } from '../idempotency/entry.ts';
+export { type ApolloIdempotency, type ApolloOptions, type ApolloRequest, idempotent, runOf } from './idempotent.ts';

@@ -1,0 +1,64 @@
+/**
+ * What senders and handlers of a drill write, beside the tables of the engine, for a quoted schema. `drill_sent` in the transaction of the
+ * send, so that it holds exactly what was committed; `drill_effect` without any unique key, so that a second effect is there to be counted.
+ */
+export function drillTables(schema: string): readonly string[] {
+  return [
+    `create table ${schema}.drill_sent (key text not null, n int not null, kind text not null, id uuid not null,
+      at timestamptz not null default clock_timestamp(), primary key (key, n))`,
+    `create table ${schema}.drill_effect (place bigint generated always as identity, handler text not null, key text not null,
+      n int not null, worker text not null, at timestamptz not null default clock_timestamp())`,
+    `create index drill_effect_of on ${schema}.drill_effect (key, n, handler)`,
+    // Filled when the cause of what is mended later has gone.
+    `create table ${schema}.drill_mended (at timestamptz not null default clock_timestamp())`,
+  ];
+}
+
+/** Statements of the processes of a drill. */
+export function drillStatements(schema: string): Readonly<Record<'sent' | 'effect' | 'isMended' | 'reached', string>> {
+  return {
+    sent: `insert into ${schema}.drill_sent (key, n, kind, id)
+      select * from unnest($1::text[], $2::int[], $3::text[], $4::uuid[]) on conflict do nothing`,
+    effect: `insert into ${schema}.drill_effect (handler, key, n, worker) values ($1, $2, $3, $4)`,
+    isMended: `select 1 as one from ${schema}.drill_mended limit 1`,
+    reached: `select key, max(n)::int as n from ${schema}.drill_sent group by key`,
+  };
+}
+
+/** Effects that are expected: of each handler for each message that is not poison. `$1` is the handlers. */
+function expectedEffects(schema: string): string {
+  return `(select s.key, s.n, h.handler from ${schema}.drill_sent s cross join unnest($1::text[]) as h (handler)
+    where s.kind <> 'poison')`;
+}
+
+/** Counting, for one schema. All of them answer one row with `count`. */
+export function countStatements(
+  schema: string,
+): Readonly<Record<'sent' | 'effects' | 'lost' | 'second' | 'invented' | 'outOfOrder', string>> {
+  return {
+    sent: `select count(*) from ${schema}.drill_sent`,
+    effects: `select count(*) from ${schema}.drill_effect`,
+    lost: `select count(*) from ${expectedEffects(schema)} s
+      where not exists (select from ${schema}.drill_effect e where e.key = s.key and e.n = s.n and e.handler = s.handler)`,
+    second: `select count(*) - count(distinct (handler, key, n)) as count from ${schema}.drill_effect`,
+    // Of what was never committed, and of poison, which has none.
+    invented: `select count(*) from ${schema}.drill_effect e left join ${schema}.drill_sent s using (key, n)
+      where s.n is null or s.kind = 'poison'`,
+    // What is mended later comes back when the others of its key have passed: it has no place in the order any more.
+    outOfOrder: `select count(*) from (
+        select e.n, max(e.n) over (partition by e.handler, e.key order by e.place rows unbounded preceding) as most
+        from ${schema}.drill_effect e join ${schema}.drill_sent s using (key, n) where s.kind <> 'mended') e
+      where n < most`,
+  };
+}
+
+/** Dead letters beside what they should be. `$1` is the handlers, `$2` the kinds that must be dead. */
+export function deadStatement(schema: string): string {
+  return `with wanted as (select s.id, h.handler from ${schema}.drill_sent s cross join unnest($1::text[]) as h (handler)
+      where s.kind = any ($2::text[])),
+    dead as (select d.id, h.name as handler from ${schema}.delivery d join ${schema}.handler h on h.id = d.handler
+      where d.state = 2)
+    select (select count(*) from dead) as dead, (select count(*) from wanted) as wanted,
+      (select count(*) from wanted w where not exists (select from dead d where d.id = w.id and d.handler = w.handler)) as missing,
+      (select count(*) from dead d where not exists (select from wanted w where w.id = d.id and w.handler = d.handler)) as strange`;
+}

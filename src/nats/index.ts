@@ -1,0 +1,2 @@
+export type { NatsLibrary } from './nats-library.ts';
+export { nats, type NatsOptions } from './nats.ts';

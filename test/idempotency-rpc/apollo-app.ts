@@ -1,0 +1,26 @@
+import { ApolloServer } from '@apollo/server';
+import { expressMiddleware } from '@as-integrations/express5';
+import express from 'express';
+import { idempotent } from '../../src/apollo/index.ts';
+import type { Idempotency } from '../../src/idempotency/index.ts';
+import type { Order } from '../idempotency-http/steps.ts';
+
+/** Who asks, as the header says. */
+export async function contextOf({ req }: { req: express.Request }): Promise<{ person: string }> {
+  return { person: req.get('x-person') ?? 'ada' };
+}
+
+/** Apollo Server on Express, with one mutation that takes an order. */
+export async function apolloApp(
+  typeDefs: string,
+  idem: Idempotency<never>,
+  place: (asked: Order) => Promise<string>,
+): Promise<express.Express> {
+  const server = new ApolloServer<{ person: string }>({
+    typeDefs,
+    resolvers: { Mutation: { place: (_: unknown, asked: Order) => place(asked) } },
+    plugins: [idempotent(idem, { person: ({ contextValue }) => contextValue.person })],
+  });
+  await server.start();
+  return express().use('/graphql', express.json(), expressMiddleware(server, { context: contextOf }));
+}
