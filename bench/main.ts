@@ -1,55 +1,57 @@
-import { cpus } from 'node:os';
-import { benchBrokers } from './brokers/bench-brokers.ts';
-import { benchDelivery } from './delivery/bench-delivery.ts';
-import { benchEngine } from './engine/bench-engine.ts';
-import { benchIdempotency } from './idempotency/bench-idempotency.ts';
-import { benchOperate } from './operate/bench-operate.ts';
-import { happyPath, happyPathBounded, heapAfterAMillion, oneRetry } from './retry.ts';
-import type { Result } from './measure.ts';
+// npm run bench                                  all topics, and one report in bench/out
+// npm run bench -- engine drain --quick --json   one topic, or some measures of it
+// npm run bench -- render [folder]               writes the tables of README.md and docs/bench.md anew, from docs/reports/bench.json
+import { parseArgs } from 'node:util';
+import { renderPages } from './report/render-pages.ts';
+import { exitCodeOf, type Report } from './report/report.ts';
+import { writeReport } from './report/write-report.ts';
+import { renderText } from './report/render-text.ts';
+import { runTopics, timeLeft } from './run-topics.ts';
+import type { Topic } from './topic.ts';
+import { TOPICS } from './topics.ts';
 
-if (process.argv[2] === 'brokers') process.exit(await benchBrokers(process.argv.slice(3)));
-if (process.argv[2] === 'delivery') process.exit(await benchDelivery(process.argv.slice(3)));
-if (process.argv[2] === 'engine') process.exit(await benchEngine(process.argv.slice(3)));
-if (process.argv[2] === 'idempotency') process.exit(await benchIdempotency(process.argv.slice(3)));
-if (process.argv[2] === 'operate') process.exit(await benchOperate(process.argv.slice(3)));
+process.exit(await main(process.argv.slice(2)));
 
-// Timing lives here and never in a test: ratios against peers measured in the same run, on whatever machine this is.
-console.log(`Node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model ?? 'unknown'}`);
-
-// Without a third member it is told and not judged.
-const goals: [topic: string, text: string, reached?: boolean][] = [];
-const cost = (results: readonly Result[], start: string): number =>
-  results.find((result) => result.name.startsWith(start))?.nsPerCall ?? Number.NaN;
-
-const happy = await happyPath();
-const fastestPeer = Math.min(...happy.slice(1).map((result) => result.nsPerCall));
-const toFastest = cost(happy, 'holdfast') / fastestPeer;
-goals.push(['no timeout', `${toFastest.toFixed(2)} × the cost of the fastest peer (goal: at most 1)`, toFastest <= 1]);
-
-const bounded = await happyPathBounded();
-const toCockatiel = cost(bounded, 'cockatiel') / cost(bounded, 'holdfast, default (10 s timeout), signal used');
-goals.push([
-  'bounded',
-  `${toCockatiel.toFixed(1)} × cheaper than cockatiel's retry + timeout (goal: at least 5)`,
-  toCockatiel >= 5,
-]);
-
-const retried = await oneRetry();
-const isOurs = (result: Result): boolean => result.name.startsWith('holdfast');
-const fastestRetry = Math.min(...retried.filter((result) => !isOurs(result)).map((result) => result.nsPerCall));
-const retryToFastest = cost(retried, 'holdfast, no timeout') / fastestRetry;
-goals.push(['one retry', `${retryToFastest.toFixed(2)} × the cost of the fastest peer (no goal)`]);
-
-const grownBytes = await heapAfterAMillion();
-goals.push([
-  'memory',
-  `heap ${Math.abs(grownBytes / 1024).toFixed(0)} KiB ${grownBytes < 0 ? 'smaller' : 'larger'} after a million calls (goal: less than 256 larger)`,
-  grownBytes < 256 * 1024,
-]);
-
-console.log('\ngoals');
-for (const [topic, text, reached] of goals) {
-  const verdict = reached === undefined ? 'info' : reached ? 'reached' : 'MISSED';
-  console.log(`  ${verdict.padEnd(7)}  ${topic.padEnd(10)}  ${text}`);
+// Progress goes beside the results, so that --json can be piped on.
+function say(line: string): void {
+  console.error(line);
 }
-if (goals.some(([, , reached]) => reached === false)) process.exitCode = 1;
+
+async function main(args: readonly string[]): Promise<number> {
+  const [first, ...rest] = args;
+  if (first === 'render') return renderPages(say);
+  const topic = TOPICS.find(({ name }) => name === first);
+  if (topic !== undefined) return run([topic], rest);
+  if (first === undefined || first.startsWith('--')) return run(TOPICS, args);
+  say(`There is no topic "${first}"; there are: ${TOPICS.map(({ name }) => name).join(', ')}, and render`);
+  return 2;
+}
+
+async function run(topics: readonly Topic[], args: readonly string[]): Promise<number> {
+  const [only] = topics.length === 1 ? topics : [];
+  const text = { type: 'string' } as const;
+  const own = Object.fromEntries((only?.options ?? []).map((name) => [name, text]));
+  const flags = { quick: { type: 'boolean' }, json: { type: 'boolean' }, report: text } as const;
+  const { values, positionals } = parseArgs({ args: [...args], options: { ...own, ...flags }, allowPositionals: true });
+  const known = only?.measures ?? [];
+  const unknown = positionals.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    say(`There is no measure "${unknown}"; there are: ${known.join(', ')}`);
+    return 2;
+  }
+  const isQuick = values.quick === true;
+  if (only === undefined)
+    say(`All topics, ${timeLeft(topics, isQuick)}. Ctrl-C ends it, with all servers that were started.`);
+  const asked = Object.fromEntries(
+    Object.entries(values).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
+  );
+  const command = `npm run bench${args.length > 0 || only ? ` -- ${[only?.name, ...args].filter(Boolean).join(' ')}` : ''}`;
+  const folder = values.report ?? (only === undefined ? 'bench/out' : undefined);
+  const onTopic = (soFar: Report): void => {
+    if (folder !== undefined) say(`\n${writeReport(soFar, folder).join('\n')}`);
+  };
+  const call = { measures: positionals, isQuick, values: asked, say };
+  const report = await runTopics(topics, call, { command, onTopic });
+  console.log(values.json === true ? JSON.stringify(report, undefined, 2) : renderText(report));
+  return exitCodeOf(report);
+}

@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildIfStale } from './build.ts';
@@ -18,8 +19,13 @@ if (!existsSync(MAIN)) {
   process.exit(1);
 }
 // Its own process, so that the heap figures are those of the bench alone; --expose-gc lets it settle the heap first.
-const run = spawnSync(process.execPath, ['--expose-gc', MAIN, ...process.argv.slice(2)], {
-  stdio: 'inherit',
-  cwd: ROOT,
-});
-process.exitCode = run.status ?? 1;
+const run = spawn(process.execPath, ['--expose-gc', MAIN, ...process.argv.slice(2)], { stdio: 'inherit', cwd: ROOT });
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    // A terminal sends Ctrl-C to the whole group, so the bench has it already.
+    if (signal !== 'SIGINT' || !process.stdin.isTTY) run.kill(signal);
+  });
+}
+// Its servers end by themselves when it is gone.
+const [code] = (await once(run, 'close')) as [number | null];
+process.exitCode = code ?? 130;

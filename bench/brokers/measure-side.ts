@@ -1,8 +1,11 @@
 import { Client, type Pool } from 'pg';
 import { migrate } from 'holdfast/postgres';
 import { type BenchDatabase, poolOn, settleDown } from '../engine/bench-database.ts';
-import { type Finding, median, perSecond } from '../engine/finding.ts';
 import { orders } from '../engine/queue.ts';
+import { contestantOf } from '../result/contestant.ts';
+import { perSecond } from '../result/format.ts';
+import { judgeByRound } from '../result/judge.ts';
+import type { Contestant, Result } from '../result/result.ts';
 import {
   acknowledgeBare,
   bareMessages,
@@ -24,6 +27,8 @@ export interface Size {
 }
 
 interface Bench {
+  /** As it is asked for. */
+  readonly name: string;
   readonly side: Side;
   readonly database: BenchDatabase;
   readonly size: Size;
@@ -32,13 +37,13 @@ interface Bench {
 
 const GOAL = 0.6;
 /** Who is compared: ours, the same work by hand, and what nobody can do without losing or repeating something. */
-type Contestant = 'holdfast' | 'by hand' | 'no database';
+type Way = 'holdfast' | 'by hand' | 'no database';
 /** Milliseconds for all messages of a round. */
 type Trial = (prefix: string) => Promise<number>;
 
 /** All measures of one broker. */
-export async function measureSide(bench: Bench): Promise<Finding[]> {
-  const { database, side } = bench;
+export async function measureSide(bench: Bench): Promise<Result[]> {
+  const { database } = bench;
   const client = new Client({ connectionString: database.url });
   await client.connect();
   await migrate(client);
@@ -47,17 +52,17 @@ export async function measureSide(bench: Bench): Promise<Finding[]> {
   const pool = poolOn(database.url, 20);
   try {
     return [
-      ...(await measure(bench, `${side.title}: relay`, relayTrials(bench, pool))),
-      ...(await measure(bench, `${side.title}: consume, an effect for each`, consumeTrials(bench, pool, 'each'))),
-      ...(await measure(bench, `${side.title}: consume, effects in one`, consumeTrials(bench, pool, 'many'))),
+      await measure(bench, 'relay', 'relay', relayTrials(bench, pool)),
+      await measure(bench, 'each', 'consume, an effect for each', consumeTrials(bench, pool, 'each')),
+      await measure(bench, 'many', 'consume, one statement for all effects', consumeTrials(bench, pool, 'many')),
     ];
   } finally {
     await pool.end();
   }
 }
 
-function relayTrials({ side, database, size: { count } }: Bench, pool: Pool): ReadonlyMap<Contestant, Trial> {
-  return new Map<Contestant, Trial>([
+function relayTrials({ side, database, size: { count } }: Bench, pool: Pool): ReadonlyMap<Way, Trial> {
+  return new Map<Way, Trial>([
     [
       'holdfast',
       async (prefix) => {
@@ -105,14 +110,14 @@ function consumeTrials(
   { side, database, size: { count } }: Bench,
   pool: Pool,
   effects: Effects,
-): ReadonlyMap<Contestant, Trial> {
+): ReadonlyMap<Way, Trial> {
   const filled = async (prefix: string): Promise<void> => {
     const publisher = await side.publisher(prefix);
     await publishBare(publisher, bareMessages(orders(0, count)));
     await publisher.close();
     await settleDown(database);
   };
-  const trials = new Map<Contestant, Trial>([
+  const trials = new Map<Way, Trial>([
     [
       'holdfast',
       async (prefix) => {
@@ -159,10 +164,10 @@ async function checkEffects(pool: Pool, count: number): Promise<void> {
 }
 
 /** The contestants in turning order, so that a noisy machine favours nobody, after a round to warm up. */
-async function measure(bench: Bench, measured: string, trials: ReadonlyMap<Contestant, Trial>): Promise<Finding[]> {
-  const { side, database, size, say } = bench;
-  say(measured);
-  const rates = new Map([...trials.keys()].map((name): [Contestant, number[]] => [name, []]));
+async function measure(bench: Bench, id: string, measured: string, trials: ReadonlyMap<Way, Trial>): Promise<Result> {
+  const { name: broker, side, database, size, say } = bench;
+  say(`${side.title}: ${measured}`);
+  const rates = new Map([...trials.keys()].map((name): [Way, number[]] => [name, []]));
   for (let round = 0; round <= size.rounds; round++) {
     const turn = round % trials.size;
     const inTurn = [...trials];
@@ -179,21 +184,21 @@ async function measure(bench: Bench, measured: string, trials: ReadonlyMap<Conte
       if (round > 0) rates.get(name)?.push(rate);
     }
   }
-  return judged(measured, rates);
+  return { id: `${broker}.${id}`, measure: `${side.title}: ${measured}`, ...judged(rates) };
 }
 
 let places = 0;
 
-function judged(measured: string, rates: ReadonlyMap<Contestant, readonly number[]>): Finding[] {
+function judged(rates: ReadonlyMap<Way, readonly number[]>): Pick<Result, 'contestants' | 'verdicts'> {
+  const contestants = [...rates].map(([name, rounds]) =>
+    contestantOf({ name, role: name === 'holdfast' ? 'ours' : 'bare', rounds }),
+  );
   const ours = rates.get('holdfast') ?? [];
-  const against = (name: Contestant): Finding | undefined => {
-    const theirs = rates.get(name);
-    if (theirs === undefined) return undefined;
-    // Round by round: what else the machine did then slowed down both.
-    const ratio = median(ours.map((rate, round) => rate / (theirs[round] ?? Number.NaN)));
-    const others = `${name} ${perSecond(median(theirs))}`;
-    const found = { measure: '…', ours: perSecond(median(ours)), others, ratio, goal: '' };
-    return name === 'by hand' ? { ...found, measure: measured, goal: `≥ ${GOAL}`, isReached: ratio >= GOAL } : found;
+  const bare = contestants.filter(({ role }: Contestant) => role === 'bare');
+  return {
+    contestants,
+    verdicts: bare.map((other) =>
+      judgeByRound(ours, other, rates.get(other.name as Way) ?? [], other.name === 'by hand' ? GOAL : undefined),
+    ),
   };
-  return [against('by hand'), against('no database')].filter((finding) => finding !== undefined);
 }

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { redisStreams } from 'holdfast/redis';
+import { redisVersion } from '../redis-version.ts';
 import { attributesOf, BATCH, type BareMessage, type Side, TOPIC } from './side.ts';
 
 const GROUP = 'bare';
@@ -10,7 +11,7 @@ type Entries = readonly (readonly [id: string, fields: readonly string[]])[];
 /** Redis Streams through ioredis: a batch is a pipeline, and the answer to each XADD is its confirm. */
 export async function redisSide(url: string): Promise<Side> {
   const client = new Redis(url);
-  const version = /redis_version:(\S+)/.exec(await client.info('server'))?.[1];
+  const version = await redisVersion(url);
   return {
     title: 'Redis Streams',
     version,

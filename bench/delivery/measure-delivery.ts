@@ -1,4 +1,8 @@
-import { type Finding, listRates, median, perSecond, quantile } from '../engine/finding.ts';
+import { contestantOf } from '../result/contestant.ts';
+import { formatValue, perSecond } from '../result/format.ts';
+import { judge } from '../result/judge.ts';
+import { quantile } from '../result/quantile.ts';
+import type { Contestant as Measured, Result } from '../result/result.ts';
 import type { Child } from './child-process.ts';
 import type { Contestant, Job } from './contestant.ts';
 import type { Arrivals } from './sink-process.ts';
@@ -52,13 +56,13 @@ async function rateOf(
 }
 
 /** To one destination, and to several. */
-export async function drain(bench: DeliveryBench): Promise<Finding[]> {
+export async function drain(bench: DeliveryBench): Promise<Result[]> {
   const { sink, size, say } = bench;
   const [first = 0] = sink.first;
-  const findings: Finding[] = [];
-  for (const [where, ports] of [
-    ['one destination', [first]],
-    [`${sink.first.length} destinations`, sink.first],
+  const results: Result[] = [];
+  for (const [id, where, ports] of [
+    ['one', 'one destination', [first]],
+    ['several', `${sink.first.length} destinations`, sink.first],
   ] as const) {
     say(`  ${where}`);
     const rates = new Map<string, number[]>();
@@ -71,20 +75,20 @@ export async function drain(bench: DeliveryBench): Promise<Finding[]> {
         await contestant.close();
       }
     }
-    const medians = new Map([...rates].map(([name, all]) => [name, median(all)]));
-    const ours = medians.get('holdfast') ?? Number.NaN;
-    medians.delete('holdfast');
-    const ratio = ours / Math.max(...medians.values());
-    findings.push({
+    const all = [...rates].map(([name, rounds]) =>
+      contestantOf({ name, role: name === 'holdfast' ? 'ours' : 'peer', rounds }),
+    );
+    const [ours, peers] = [all.find(({ role }) => role === 'ours'), all.filter(({ role }) => role === 'peer')];
+    if (ours === undefined) throw new Error('none of ours was measured');
+    results.push({
+      id: `drain.${id}`,
       measure: `${size.count.toLocaleString('en')} deliveries to ${where}, ${size.concurrency} at once`,
-      ours: perSecond(ours),
-      others: listRates(medians),
-      ratio,
-      goal: '1.5 × a worker with fetch',
-      isReached: ratio >= 1.5,
+      contestants: [ours, ...peers],
+      verdicts: [judge(ours, peers, 1.5)],
+      note: 'Ours signs every request, checks the address, logs every attempt and syncs to disk; the peer’s Redis syncs once a second.',
     });
   }
-  return findings;
+  return results;
 }
 
 const PUBLISH_RATE = 200;
@@ -93,9 +97,9 @@ const PUBLISH_SECONDS = 5;
 const WARM_SECONDS = 2;
 
 /** How long it takes to publish one message, at a steady rate, while a backlog is delivered. */
-export async function publishUnderLoad(bench: DeliveryBench): Promise<Finding[]> {
+export async function publishUnderLoad(bench: DeliveryBench): Promise<Result[]> {
   const { sink, size, say } = bench;
-  const told: string[] = [];
+  const contestants: Measured[] = [];
   for (const open of [bench.ours, bench.theirs]) {
     const contestant = await open();
     const backlog = size.count * 5;
@@ -107,17 +111,27 @@ export async function publishUnderLoad(bench: DeliveryBench): Promise<Finding[]>
       await publishSteadily(publish, jobsFor(sink.first, PUBLISH_RATE * WARM_SECONDS));
       const took = await publishSteadily(publish, jobsFor(sink.first, PUBLISH_RATE * PUBLISH_SECONDS));
       const isStillBusy = ((await sink.ask('tell')) as Arrivals).count < backlog;
-      const [p50, p99] = [quantile(took, 0.5), quantile(took, 0.99)].map((ms) => `${ms.toFixed(1)} ms`);
-      const line = `${contestant.name} by ${way} p50 ${p50}, p99 ${p99}`;
-      told.push(line);
-      say(`  ${line}${isStillBusy ? '' : ' (the backlog was gone before the end)'}`);
+      for (const share of [0.5, 0.99]) {
+        const [name, ms] = [`${contestant.name} by ${way}, p${share * 100}`, quantile(took, share)];
+        const role = open === bench.ours ? 'ours' : 'peer';
+        contestants.push(contestantOf({ name, role, unit: 'ms', rounds: [ms] }));
+        say(`  ${name} ${formatValue(ms, 'ms')}${isStillBusy ? '' : ' (the backlog was gone before the end)'}`);
+      }
     }
     await worker.stop();
     await contestant.close();
   }
-  const theirs = told.pop() ?? '';
-  const measure = `publishing ${PUBLISH_RATE} messages a second, one by one, while a backlog is delivered`;
-  return [{ measure, ours: told.join('; '), others: theirs, goal: 'none' }];
+  const ours = contestants.find(({ name }) => name.includes('library') && name.endsWith('p99'));
+  const theirs = contestants.filter(({ role, name }) => role === 'peer' && name.endsWith('p99'));
+  return [
+    {
+      id: 'publish',
+      measure: `publishing ${PUBLISH_RATE} messages a second, one by one, while a backlog is delivered`,
+      contestants,
+      verdicts: ours === undefined ? [] : [judge(ours, theirs)],
+      note: 'The ratio is that of the p99 by a call of the library. Over HTTP the one process that answers also delivers.',
+    },
+  ];
 }
 
 /** Publishes at the rate, whether or not the ones before are done; answers how long each took. */
@@ -135,7 +149,7 @@ async function publishSteadily(publish: (job: Job) => Promise<void>, jobs: reado
 }
 
 /** The same deliveries with very many that are not due beside them. */
-export async function scheduled(bench: DeliveryBench): Promise<Finding[]> {
+export async function scheduled(bench: DeliveryBench): Promise<Result[]> {
   const { sink, size, say } = bench;
   const contestant = await bench.ours();
   const without: number[] = [];
@@ -149,15 +163,14 @@ export async function scheduled(bench: DeliveryBench): Promise<Finding[]> {
   }
   for (let round = 0; round < size.rounds; round++) beside.push(await rateOf(contestant, bench, sink.first));
   await contestant.close();
-  const ratio = median(beside) / median(without);
+  const ours = contestantOf({ name: 'holdfast, beside them', role: 'ours', rounds: beside });
+  const usual = contestantOf({ name: 'holdfast, without', role: 'usual', rounds: without });
   return [
     {
-      measure: `deliveries beside ${size.scheduled.toLocaleString('en')} scheduled messages`,
-      ours: perSecond(median(beside)),
-      others: `${perSecond(median(without))} without`,
-      ratio,
-      goal: '80 % of the rate without',
-      isReached: ratio >= 0.8,
+      id: 'scheduled',
+      measure: `deliveries beside ${size.scheduled.toLocaleString('en')} scheduled messages, against none`,
+      contestants: [ours, usual],
+      verdicts: [judge(ours, [usual], 0.8)],
     },
   ];
 }

@@ -1,14 +1,16 @@
-import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
+import type { Result } from '../result/result.ts';
+import type { Topic } from '../topic.ts';
+import type { Bench } from './bench.ts';
 import { findBenchServer } from './bench-database.ts';
-import { renderTable, type Bench, type Finding } from './finding.ts';
-import { backlog } from './measure-backlog.ts';
+import { backlog, history } from './measure-backlog.ts';
 import { blockedKey, heldTransaction } from './measure-disturbed.ts';
 import { bulkSend, drainEffect, drainEffects, drainNothing } from './measure-drain.ts';
 import { singleSend, wakeUp } from './measure-send.ts';
+import { keySkew } from './measure-skew.ts';
 import { telemetry } from './measure-telemetry.ts';
+import { workers } from './measure-workers.ts';
 
-const MEASURES: Readonly<Record<string, (bench: Bench) => Promise<Finding[]>>> = {
+const MEASURES: Readonly<Record<string, (bench: Bench) => Promise<Result[]>>> = {
   drain: drainNothing,
   effect: drainEffect,
   effects: drainEffects,
@@ -16,47 +18,38 @@ const MEASURES: Readonly<Record<string, (bench: Bench) => Promise<Finding[]>>> =
   send: singleSend,
   'wake-up': wakeUp,
   backlog,
+  history,
+  workers,
+  'key-skew': keySkew,
   'held-transaction': heldTransaction,
   'blocked-key': blockedKey,
   telemetry,
 };
 
-// Progress goes beside the table, so that --json can be piped on.
-const say = (line: string): void => console.error(line);
-
 /**
  * `npm run bench -- engine [measure …] [--quick] [--json]`: the engine as it comes against graphile-worker, pg-boss and
- * hand-written statements, all in one run on one server. Gives the exit code: 1 when a goal is missed.
+ * hand-written statements, all in one run on one server.
  */
-export async function benchEngine(args: readonly string[]): Promise<number> {
-  const options = { quick: { type: 'boolean' }, json: { type: 'boolean' } } as const;
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-  const unknown = positionals.find((name) => MEASURES[name] === undefined);
-  if (unknown !== undefined) {
-    console.error(`There is no measure "${unknown}"; there are: ${Object.keys(MEASURES).join(', ')}`);
-    return 2;
-  }
-  const server = await findBenchServer();
-  const machine = { node: process.version, cores: availableParallelism(), ...server.settings };
-  const isQuick = values.quick === true;
-  const findings: Finding[] = [];
-  try {
-    say(
-      Object.entries(machine)
-        .map(([name, value]) => `${name} ${value}`)
-        .join(', '),
-    );
-    for (const name of positionals.length > 0 ? positionals : Object.keys(MEASURES)) {
-      say(name);
-      const database = await server.open();
-      findings.push(...((await MEASURES[name]?.({ database, isQuick, say })) ?? []));
-      await database.close();
+export const ENGINE: Topic = {
+  name: 'engine',
+  title: 'The engine',
+  measures: Object.keys(MEASURES),
+  options: [],
+  minutes: { full: 25, quick: 4 },
+  packages: ['graphile-worker', 'pg-boss', 'pg'],
+  async run({ measures, isQuick, say }) {
+    const server = await findBenchServer();
+    const results: Result[] = [];
+    try {
+      for (const name of measures.length > 0 ? measures : this.measures) {
+        say(name);
+        const database = await server.open();
+        results.push(...((await MEASURES[name]?.({ database, isQuick, say })) ?? []));
+        await database.close();
+      }
+    } finally {
+      await server.close();
     }
-  } finally {
-    await server.close();
-  }
-  console.log(
-    values.json === true ? JSON.stringify({ machine, findings }, undefined, 2) : `\n${renderTable(findings)}`,
-  );
-  return findings.some(({ isReached }) => isReached === false) ? 1 : 0;
-}
+    return { settings: server.settings, results };
+  },
+};

@@ -23,6 +23,7 @@ export async function handWrittenQueue(database: BenchDatabase): Promise<Queue> 
   };
   return {
     name: 'hand-written statements',
+    role: 'bare',
     fill: (count) => inBulks(count, (bulk) => pool.query({ name: 'hand-send', text: SEND, values: [rowsOf(bulk)] })),
     async drain(count, work) {
       const startedMs = performance.now();

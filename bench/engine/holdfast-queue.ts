@@ -1,16 +1,17 @@
 import { event, holdfast, outgoing, type EventDefinition, type StartOptions } from 'holdfast';
 import { migrate, postgres } from 'holdfast/postgres';
 import { Client, type Pool, type PoolClient } from 'pg';
+import type { Role } from '../result/result.ts';
 import { poolOn, type BenchDatabase } from './bench-database.ts';
 import {
   EFFECT_INSERT,
   effectLists,
   EFFECTS_INSERT,
+  drainHere,
   inBulks,
-  StartCounter,
-  untilTrue,
+  type KeyOf,
   type Order,
-  type Queue,
+  type SharedQueue,
   type Work,
 } from './queue.ts';
 
@@ -73,10 +74,10 @@ export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) =>
 }
 
 /** Stores messages in bulk. */
-export function fillHoldfast(pool: Pool, count: number, work: Work, key?: string): Promise<void> {
+export function fillHoldfast(pool: Pool, count: number, work: Work, keyOf?: KeyOf): Promise<void> {
   const relay = relayOn(pool);
-  const toSend = (order: Order) => outgoing(EVENTS[work], key === undefined ? order : { ...order, orderId: key });
-  return inBulks(count, (bulk) => inTransaction(pool, (tx) => relay.sendAll(tx, bulk.map(toSend))));
+  const toSend = (order: Order) => outgoing(EVENTS[work], order);
+  return inBulks(count, (bulk) => inTransaction(pool, (tx) => relay.sendAll(tx, bulk.map(toSend))), keyOf);
 }
 
 /** Forgets all messages, open and finished. */
@@ -90,25 +91,32 @@ export async function isDrained(pool: Pool): Promise<boolean> {
   return rows.length === 0;
 }
 
+/** What differs where ours is compared with itself. */
+interface QueueOptions {
+  readonly name?: string;
+  readonly role?: Role;
+  readonly start?: StartOptions;
+}
+
 export async function holdfastQueue(
   database: BenchDatabase,
-  { name = 'holdfast', start = {} }: { readonly name?: string; readonly start?: StartOptions } = {},
-): Promise<Queue> {
+  { name = 'holdfast', role = 'ours', start = {} }: QueueOptions = {},
+): Promise<SharedQueue> {
   await prepareHoldfast(database);
   const pool = poolOn(database.url, 20);
+  const handle: SharedQueue['handle'] = async (_work, onStart) => {
+    const relay = relayOn(pool);
+    handleOrders(relay, onStart);
+    return relay.start(start);
+  };
+  const isEmpty = (): Promise<boolean> => isDrained(database.admin);
   return {
     name,
-    fill: (count, work) => fillHoldfast(pool, count, work),
-    async drain(count) {
-      const starts = new StartCounter(count);
-      const relay = relayOn(pool);
-      handleOrders(relay, () => starts.count());
-      const running = await relay.start(start);
-      await starts.all;
-      const endedMs = await untilTrue(() => isDrained(database.admin));
-      await running.stop();
-      return endedMs - starts.firstAtMs;
-    },
+    role,
+    fill: (count, work, keyOf) => fillHoldfast(pool, count, work, keyOf),
+    handle,
+    isEmpty,
+    drain: (count, work, onStart) => drainHere({ handle, isEmpty }, count, work, onStart),
     clear: () => clearHoldfast(pool),
     close: () => pool.end(),
   };

@@ -1,13 +1,18 @@
 import type { Pool, PoolClient } from 'pg';
+import { contestantOf } from '../result/contestant.ts';
+import { perSecond } from '../result/format.ts';
+import { judge, judgeValue } from '../result/judge.ts';
+import { quantile } from '../result/quantile.ts';
+import type { Result } from '../result/result.ts';
+import type { Bench } from './bench.ts';
 import { poolOn, settleDown } from './bench-database.ts';
-import { median, perSecond, quantile, type Bench, type Finding } from './finding.ts';
 import { clearHoldfast, EVENTS, handleOrders, inTransaction, prepareHoldfast, relayOn } from './holdfast-queue.ts';
 import { orders, untilTrue, type Order } from './queue.ts';
 
 const CONNECTIONS = 16;
 
 /** One message in a transaction of its own, from 16 connections at once, against an insert into a table with one index. */
-export async function singleSend(bench: Bench): Promise<Finding[]> {
+export async function singleSend(bench: Bench): Promise<Result[]> {
   const { database, isQuick, say } = bench;
   await prepareHoldfast(database);
   await database.admin.query(
@@ -21,7 +26,7 @@ export async function singleSend(bench: Bench): Promise<Finding[]> {
       tx.query('insert into plain (payload) values ($1)', [JSON.stringify(order)]),
   };
   const rates: Record<keyof typeof contestants, number[]> = { holdfast: [], plain: [] };
-  const rounds = isQuick ? 2 : 5;
+  const rounds = isQuick ? 1 : 5;
   for (let round = 0; round <= rounds; round++) {
     for (const name of round % 2 === 0 ? (['holdfast', 'plain'] as const) : (['plain', 'holdfast'] as const)) {
       await settleDown(database);
@@ -32,17 +37,14 @@ export async function singleSend(bench: Bench): Promise<Finding[]> {
   }
   await clearHoldfast(pool);
   await pool.end();
-  const [ours, plain] = [median(rates.holdfast), median(rates.plain)];
-  const others = `plain insert ${perSecond(plain)}`;
-  const ratio = ours / plain;
+  const ours = contestantOf({ name: 'holdfast', role: 'ours', rounds: rates.holdfast });
+  const plain = contestantOf({ name: 'plain insert', role: 'bare', rounds: rates.plain });
   return [
     {
-      measure: 'one send per transaction, 16 at once',
-      ours: perSecond(ours),
-      others,
-      ratio,
-      goal: '≥ 75 %',
-      isReached: ratio >= 0.75,
+      id: 'send',
+      measure: `one send in its own transaction, ${CONNECTIONS} at once`,
+      contestants: [ours, plain],
+      verdicts: [judge(ours, [plain], 0.75)],
     },
   ];
 }
@@ -67,7 +69,7 @@ async function rateOf(
 }
 
 /** From asking for the commit to the start of the handler, while the worker sleeps. */
-export async function wakeUp({ database, isQuick, say }: Bench): Promise<Finding[]> {
+export async function wakeUp({ database, isQuick, say }: Bench): Promise<Result[]> {
   await prepareHoldfast(database);
   const pool = poolOn(database.url, 10);
   const relay = relayOn(pool);
@@ -95,10 +97,16 @@ export async function wakeUp({ database, isQuick, say }: Bench): Promise<Finding
   await clearHoldfast(pool);
   await pool.end();
   say(`  ${waits.length} wake-ups, longest ${Math.max(...waits).toFixed(1)} ms`);
-  const wait = (share: number, goalMs: number): Finding => {
-    const ms = quantile(waits, share);
-    const measure = `idle wake-up, p${share * 100}`;
-    return { measure, ours: `${ms.toFixed(1)} ms`, others: '', goal: `≤ ${goalMs} ms`, isReached: ms <= goalMs };
-  };
-  return [wait(0.5, 5), wait(0.99, 25)];
+  const [p50, p99] = [quantile(waits, 0.5), quantile(waits, 0.99)];
+  return [
+    {
+      id: 'wake-up',
+      measure: 'from the commit to the start of the handler, while the worker sleeps',
+      contestants: [
+        contestantOf({ name: 'holdfast, p50', role: 'ours', unit: 'ms', rounds: [p50] }),
+        contestantOf({ name: 'holdfast, p99', role: 'ours', unit: 'ms', rounds: [p99] }),
+      ],
+      verdicts: [judgeValue(p50, '≤', 5, 'ms', 'p50'), judgeValue(p99, '≤', 25, 'ms', 'p99')],
+    },
+  ];
 }

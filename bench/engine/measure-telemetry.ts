@@ -7,29 +7,31 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { jsonLogger, type StartOptions } from 'holdfast';
 import { logRelay, relayMetrics, traceRelay } from 'holdfast/telemetry';
-import { perSecond, type Bench, type Finding } from './finding.ts';
+import { judge } from '../result/judge.ts';
+import type { Result } from '../result/result.ts';
+import type { Bench } from './bench.ts';
 import { holdfastQueue } from './holdfast-queue.ts';
 import { compete, fillThenDrain } from './measure-drain.ts';
 import type { Work } from './queue.ts';
 
 const SILENT = 'holdfast, silent';
 const METERED = 'metrics and log lines';
-const SAMPLED = 'and spans of 1 %';
-const TRACED = 'and spans of all';
+const SAMPLED = 'metrics, lines and spans of 1 %';
+const TRACED = 'metrics, lines and spans of all';
 
 /**
  * What it costs to tell: metrics and log lines, and spans of one message in a hundred, or of all. A handler that does nothing ends without
  * a promise; inside a span it cannot, and a span of the SDK alone takes 2 to 4 µs. So spans are also measured over messages with an effect.
  */
-export async function telemetry(bench: Bench): Promise<Finding[]> {
-  const [many, fewer] = bench.isQuick ? [10_000, 3_000] : [60_000, 20_000];
+export async function telemetry(bench: Bench): Promise<Result[]> {
+  const [many, fewer] = bench.isQuick ? [4_000, 1_000] : [60_000, 20_000];
   return [
     ...(await toldOver(bench, 'nothing', many, new Set([METERED]))),
     ...(await toldOver(bench, 'effect', fewer, new Set([METERED, SAMPLED, TRACED]))),
   ];
 }
 
-async function toldOver(bench: Bench, work: Work, count: number, withGoal: ReadonlySet<string>): Promise<Finding[]> {
+async function toldOver(bench: Bench, work: Work, count: number, withGoal: ReadonlySet<string>): Promise<Result[]> {
   const ways = new Map<string, StartOptions>([
     [SILENT, {}],
     [METERED, { observers: observers() }],
@@ -39,19 +41,18 @@ async function toldOver(bench: Bench, work: Work, count: number, withGoal: Reado
   const makers = [...ways].map(
     ([name, start]) =>
       (database: Bench['database']) =>
-        holdfastQueue(database, { name, start }),
+        holdfastQueue(database, { name, role: name === SILENT ? 'usual' : 'ours', start }),
   );
-  const rates = new Map(await compete(bench, fillThenDrain(work, count), makers));
-  const silent = rates.get(SILENT) ?? Number.NaN;
-  rates.delete(SILENT);
-  return [...rates].map(([name, rate]): Finding => {
-    const ratio = rate / silent;
-    const measure = `${work === 'nothing' ? 'no-ops' : 'an effect each'}, ${name}`;
-    const told = { measure, ours: perSecond(rate), others: `silent ${perSecond(silent)}`, ratio };
-    return withGoal.has(name)
-      ? Object.assign(told, { goal: '≥ 90 %', isReached: ratio >= 0.9 })
-      : Object.assign(told, { goal: '' });
-  });
+  const contestants = await compete(bench, fillThenDrain(work, count), makers);
+  const usual = contestants.filter(({ role }) => role === 'usual');
+  const told = contestants.filter(({ role }) => role === 'ours');
+  const what = work === 'nothing' ? 'messages that do nothing' : 'messages with an insert each';
+  return told.map((ours) => ({
+    id: `telemetry.${work}.${ours.name.replaceAll(' ', '-')}`,
+    measure: `drain of ${count.toLocaleString('en')} ${what}: ${ours.name}, against nobody told`,
+    contestants: [ours, ...usual],
+    verdicts: [judge(ours, usual, withGoal.has(ours.name) ? 0.9 : undefined)],
+  }));
 }
 
 function observers(): NonNullable<StartOptions['observers']> {

@@ -1,3 +1,5 @@
+import type { Role } from '../result/result.ts';
+
 /** What a handler does: nothing, one insert for each message, or one insert for as many messages as it is given at once. */
 export type Work = 'nothing' | 'effect' | 'effects';
 
@@ -26,37 +28,72 @@ export const BULK = 1_000;
 /** How many keys the messages are spread over. Only those who keep order within a key make use of it. */
 const KEYS = 10_000;
 
+/** The key of the message with that number. */
+export type KeyOf = (n: number) => string;
+
+const spread: KeyOf = (n) => `ord_${n % KEYS}`;
+
 /** One of those who are compared. Each call leaves it empty or filled, so that calls can follow in any order. */
 export interface Queue {
   readonly name: string;
+  readonly role: Role;
   /** Stores that many messages for that work in bulk: `BULK` at a time, each bulk in a commit of its own. */
-  fill(count: number, work: Work): Promise<void>;
+  fill(count: number, work: Work, keyOf?: KeyOf): Promise<void>;
   /** Handles all that was stored for that work; milliseconds from the first start of a handler until the last completion is written. */
-  drain(count: number, work: Work): Promise<number>;
+  drain(count: number, work: Work, onStart?: (order: Order) => void): Promise<number>;
   /** Forgets all that is stored, handled or not. */
   clear(): Promise<void>;
   close(): Promise<void>;
 }
 
-export function orders(from: number, count: number): Order[] {
+/** A queue that can also be worked off by several processes. */
+export interface SharedQueue extends Queue {
+  /** Handles what comes until it is stopped. */
+  handle(work: Work, onStart: (order: Order) => void): Promise<{ stop(): Promise<unknown> }>;
+  /** True once every completion is written. */
+  isEmpty(): Promise<boolean>;
+}
+
+export function orders(from: number, count: number, keyOf: KeyOf = spread): Order[] {
   return Array.from({ length: count }, (_, i) => ({
-    orderId: `ord_${(from + i) % KEYS}`,
+    orderId: keyOf(from + i),
     customer: 'cus_8fbc2f1e',
     total: from + i,
     note: 'leave it at the door, ring twice',
   }));
 }
 
-/** The bulks of `count` messages, two under way: one is made while the server works on the other. */
-export async function inBulks(count: number, store: (bulk: Order[]) => Promise<unknown>): Promise<void> {
+/**
+ * The bulks of `count` messages, two under way: one is made while the server works on the other. With keys of its own it is one after
+ * the other, so that the order within a key is that of the numbers.
+ */
+export async function inBulks(count: number, store: (bulk: Order[]) => Promise<unknown>, keyOf?: KeyOf): Promise<void> {
   let next = 0;
   const sender = async (): Promise<void> => {
     for (let from = next; from < count; from = next) {
       next += BULK;
-      await store(orders(from, Math.min(BULK, count - from)));
+      await store(orders(from, Math.min(BULK, count - from), keyOf));
     }
   };
-  await Promise.all([sender(), sender()]);
+  await Promise.all(keyOf === undefined ? [sender(), sender()] : [sender()]);
+}
+
+/** Handles all, in this process. */
+export async function drainHere(
+  { handle, isEmpty }: Pick<SharedQueue, 'handle' | 'isEmpty'>,
+  count: number,
+  work: Work,
+  onStart?: (order: Order) => void,
+): Promise<number> {
+  const starts = new StartCounter(count);
+  const running = await handle(work, (order) => {
+    starts.count();
+    onStart?.(order);
+  });
+  await starts.all;
+  const endedMs = await untilTrue(isEmpty);
+  await running.stop();
+  return endedMs - starts.firstAtMs;
 }
 
 /** Counts starts of handlers and tells when the first and the last of an expected number were seen. */

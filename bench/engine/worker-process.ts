@@ -49,6 +49,9 @@ process.on('message', (message: { expected?: number; stop?: boolean }) => {
   if (message.stop === true) void end();
 });
 
+// Asked to stop, or the parent is gone.
+process.once('disconnect', () => process.exit());
+
 async function end(): Promise<void> {
   clearInterval(timer);
   await running.stop();

@@ -1,13 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { Client } from 'undici';
 import { type RunningServer, startPrivate } from '../../test/support/private-server.ts';
 import { SERVICES } from '../../test/support/services/index.ts';
-import { type Finding, listRates, median, perSecond, renderTable } from '../engine/finding.ts';
+import { redisVersion } from '../redis-version.ts';
+import { contestantOf } from '../result/contestant.ts';
+import { perSecond } from '../result/format.ts';
+import { judge } from '../result/judge.ts';
+import type { Result, Role } from '../result/result.ts';
+import type { Topic } from '../topic.ts';
 import type { Guard } from './server-process.ts';
 
 const SERVER = fileURLToPath(new URL('server-process.ts', import.meta.url));
@@ -28,46 +31,47 @@ interface Contestant {
 
 /**
  * `npm run bench -- idempotency [--quick] [--json]`: requests a second of a small route behind our middleware, behind those of others
- * and behind none, on one Redis in one run. express-idempotency keeps its records in the memory of the process. Gives the exit
- * code: 1 when a goal is missed.
+ * and behind none, on one Redis in one run. express-idempotency keeps its records in the memory of the process.
  */
-export async function benchIdempotency(args: readonly string[]): Promise<number> {
-  const options = { quick: { type: 'boolean' }, json: { type: 'boolean' } } as const;
-  const { values } = parseArgs({ args: [...args], options });
-  // express-idempotency looks through all it has for each request, so a run of ten thousands would measure nothing but that.
-  const [requests, rounds] = values.quick === true ? [1_000, 2] : [3_000, 5];
-  const started: RunningServer[] = [];
-  const start = async (server: Parameters<typeof startPrivate>[0]): Promise<void> =>
-    void started.push(await startPrivate(server));
-  const redisUrl = await SERVICES.redis.obtain({ env: process.env, announce: (line) => console.error(line), start });
-  const machine = { node: process.version, cores: availableParallelism(), requests, rounds, connections: CONNECTIONS };
-  console.error(
-    Object.entries(machine)
-      .map(([name, value]) => `${name} ${value}`)
-      .join(', '),
-  );
-  const findings: Finding[] = [];
-  try {
-    for (const [framework, guards] of Object.entries(FRAMEWORKS)) {
-      console.error(framework);
-      findings.push(...(await compare(framework, guards, redisUrl, requests, rounds)));
+export const IDEMPOTENCY: Topic = {
+  name: 'idempotency',
+  title: 'Idempotency keys',
+  measures: Object.keys(FRAMEWORKS).map((name) => name.toLowerCase()),
+  options: [],
+  minutes: { full: 2, quick: 1 },
+  packages: ['@node-idempotency/core', 'express-idempotency', 'fastify', 'express', 'redis'],
+  async run({ measures, isQuick, say }) {
+    // express-idempotency looks through all it has for each request, so a run of ten thousands would measure nothing but that.
+    const [requests, rounds] = isQuick ? [200, 2] : [3_000, 5];
+    const started: RunningServer[] = [];
+    const start = async (server: Parameters<typeof startPrivate>[0]): Promise<void> =>
+      void started.push(await startPrivate(server));
+    const results: Result[] = [];
+    try {
+      const redisUrl = await SERVICES.redis.obtain({ env: process.env, announce: say, start });
+      for (const [framework, guards] of Object.entries(FRAMEWORKS)) {
+        if (measures.length > 0 && !measures.includes(framework.toLowerCase())) continue;
+        say(framework);
+        results.push(...(await compare({ framework, guards, redisUrl, requests, rounds, say })));
+      }
+      const redis = await redisVersion(redisUrl);
+      return { settings: { Redis: redis, requests, rounds, connections: CONNECTIONS }, results };
+    } finally {
+      for (const server of started) await server.stop();
     }
-  } finally {
-    for (const server of started) await server.stop();
-  }
-  console.log(
-    values.json === true ? JSON.stringify({ machine, findings }, undefined, 2) : `\n${renderTable(findings)}`,
-  );
-  return findings.some(({ isReached }) => isReached === false) ? 1 : 0;
+  },
+};
+
+interface Comparison {
+  readonly framework: string;
+  readonly guards: readonly Guard[];
+  readonly redisUrl: string;
+  readonly requests: number;
+  readonly rounds: number;
+  readonly say: (line: string) => void;
 }
 
-async function compare(
-  framework: string,
-  guards: readonly Guard[],
-  redisUrl: string,
-  requests: number,
-  rounds: number,
-): Promise<Finding[]> {
+async function compare({ framework, guards, redisUrl, requests, rounds, say }: Comparison): Promise<Result[]> {
   const contestants = await Promise.all(guards.map((guard) => open(framework, guard, redisUrl)));
   try {
     // In turning order, so that a noisy machine favours nobody; the first round warms up.
@@ -78,14 +82,14 @@ async function compare(
         const keys = Array.from({ length: requests }, () => randomUUID());
         const [first, replay] = [await rate(contestant, keys), await rate(contestant, keys)];
         const name = round === 0 ? 'warm-up' : `round ${round}`;
-        console.error(`  ${name}: ${contestant.guard} ${perSecond(first)} first, ${perSecond(replay)} again`);
+        say(`  ${name}: ${contestant.guard} ${perSecond(first)} first, ${perSecond(replay)} again`);
         if (round > 0) {
           contestant.first.push(first);
           contestant.replay.push(replay);
         }
       }
     }
-    return [judge(framework, 'first', contestants), judge(framework, 'replay', contestants)].flat();
+    return [resultOf(framework, 'first', contestants), resultOf(framework, 'replay', contestants)];
   } finally {
     for (const { child, clients } of contestants) {
       await Promise.all(clients.map((client) => client.destroy()));
@@ -95,7 +99,10 @@ async function compare(
 }
 
 async function open(framework: string, guard: Guard, redisUrl: string): Promise<Contestant> {
-  const child = spawn(process.execPath, [SERVER, framework, guard, redisUrl], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [SERVER, framework, guard, redisUrl], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
+  if (child.stdout === null) throw new Error('a child without output');
   for await (const line of createInterface({ input: child.stdout })) {
     const clients = Array.from({ length: CONNECTIONS }, () => new Client(`http://127.0.0.1:${line}`));
     return { guard, child, clients, first: [], replay: [] };
@@ -124,28 +131,27 @@ async function rate({ clients }: Contestant, keys: readonly string[]): Promise<n
   return (keys.length / (performance.now() - startedMs)) * 1_000;
 }
 
-function judge(framework: string, what: 'first' | 'replay', contestants: readonly Contestant[]): Finding[] {
-  const rates = new Map(contestants.map((contestant) => [contestant.guard, median(contestant[what])]));
-  const [bare = Number.NaN, ours = Number.NaN] = [rates.get('none'), rates.get('holdfast')];
-  const peers = new Map([...rates].filter(([guard]) => guard !== 'none' && guard !== 'holdfast'));
-  const toPeers = ours / Math.max(...peers.values());
-  const measure = `${framework} + Redis, ${what === 'first' ? 'each key for the first time' : 'each key again'}`;
-  return [
-    {
-      measure,
-      ours: perSecond(ours),
-      others: listRates(peers),
-      ratio: toPeers,
-      goal: 'faster than every peer',
-      isReached: toPeers > 1,
-    },
-    {
-      measure,
-      ours: perSecond(ours),
-      others: `no guard ${perSecond(bare)}`,
-      ratio: ours / bare,
-      goal: '≥ 0.6',
-      isReached: ours / bare >= 0.6,
-    },
-  ];
+const ROLES: Readonly<Record<Guard, Role>> = {
+  holdfast: 'ours',
+  none: 'bare',
+  '@node-idempotency/core': 'peer',
+  'express-idempotency': 'peer',
+};
+
+function resultOf(framework: string, what: 'first' | 'replay', all: readonly Contestant[]): Result {
+  const contestants = all
+    .map((one) => {
+      const name = one.guard === 'none' ? 'no guard' : one.guard;
+      return contestantOf({ name, role: ROLES[one.guard], rounds: one[what] });
+    })
+    .toSorted((a, b) => Number(b.role === 'ours') - Number(a.role === 'ours'));
+  const [ours, ...others] = contestants;
+  if (ours === undefined) throw new Error('nobody was measured');
+  const of = (role: Role): typeof others => others.filter((one) => one.role === role);
+  return {
+    id: `${framework.toLowerCase()}.${what}`,
+    measure: `${framework} + Redis, ${what === 'first' ? 'each key for the first time' : 'each key again'}`,
+    contestants,
+    verdicts: [judge(ours, of('peer'), 1), judge(ours, of('bare'), 0.6)],
+  };
 }

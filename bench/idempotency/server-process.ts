@@ -97,3 +97,5 @@ function exchangeOf(headers: Record<string, unknown>, path: string, body: Record
 }
 
 console.log(await (framework === 'Express' ? serveExpress() : serveFastify()));
+// The bench is over, or gone.
+process.once('disconnect', () => process.exit());

@@ -1,8 +1,8 @@
-import { availableParallelism, loadavg } from 'node:os';
-import { parseArgs } from 'node:util';
 import { migrate, postgresOperator } from 'holdfast/postgres';
 import type { Pool } from 'pg';
 import { type BenchDatabase, findBenchServer, poolOn } from '../engine/bench-database.ts';
+import type { Result } from '../result/result.ts';
+import type { Topic } from '../topic.ts';
 import { startApi } from './api-client.ts';
 import type { Examples } from './api-questions.ts';
 import { apiReads, operationsOf } from './api-reads.ts';
@@ -19,67 +19,61 @@ interface Numbers {
 }
 
 /**
- * `npm run bench -- operate [replay] [--quick]`: times every call of the operator and of its API over a large database, or replays all
- * dead letters of one while its processes are killed. Answers the exit code: 1 when a goal is missed.
+ * `npm run bench -- operate [calls|replay …] [--quick]`: times every call of the operator and of its API over a large database, or
+ * replays all dead letters of one while its processes are killed, which only runs when it is named.
  */
-export async function benchOperate(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      quick: { type: 'boolean', default: false },
-      delivered: { type: 'string' },
-      dead: { type: 'string' },
-      rounds: { type: 'string', default: '40' },
-      random: { type: 'string' },
-    },
-  });
-  const unknown = positionals.find((name) => name !== 'replay');
-  if (unknown !== undefined) {
-    console.error(`There is no measure "${unknown}"; there is: replay`);
-    return 2;
-  }
-  const dead = Number(values.dead ?? (values.quick ? 2_000 : 50_000));
-  const server = await findBenchServer();
-  try {
-    console.log(`Node ${process.version}, PostgreSQL ${server.settings['server_version']}, ${machineLoad()}`);
-    const database = await server.open();
+export const OPERATE: Topic = {
+  name: 'operate',
+  title: 'Operating it',
+  measures: ['calls', 'replay'],
+  options: ['delivered', 'dead', 'rounds', 'random'],
+  minutes: { full: 4, quick: 1 },
+  packages: ['pg'],
+  async run({ measures, isQuick, values, say }) {
+    const dead = Number(values['dead'] ?? (isQuick ? 2_000 : 50_000));
+    const delivered = Number(values['delivered'] ?? (isQuick ? 20_000 : 1_000_000));
+    const rounds = Number(values['rounds'] ?? (isQuick ? 5 : 40));
+    const server = await findBenchServer();
+    const results: Result[] = [];
     try {
-      if (positionals.length > 0) return await benchReplay(database, { dead, random: values.random });
-      const delivered = Number(values.delivered ?? (values.quick ? 20_000 : 1_000_000));
-      return await benchCalls(database, { delivered, dead, rounds: Number(values.rounds) });
+      for (const name of measures.length > 0 ? measures : ['calls']) {
+        say(name);
+        const database = await server.open();
+        try {
+          if (name === 'replay') results.push(await benchReplay(database, { dead, random: values['random'], say }));
+          else results.push(...(await benchCalls(database, { delivered, dead, rounds }, say)));
+        } finally {
+          await database.close();
+        }
+      }
     } finally {
-      await database.close();
-      console.log(machineLoad());
+      await server.close();
     }
-  } finally {
-    await server.close();
-  }
-}
+    return { settings: { ...server.settings, delivered, dead, rounds }, results };
+  },
+};
 
-function machineLoad(): string {
-  const [one = 0, five = 0] = loadavg();
-  return `${availableParallelism()} cores, load ${one.toFixed(1)} (${five.toFixed(1)} over five minutes)`;
-}
-
-async function benchCalls({ url }: BenchDatabase, { delivered, dead, rounds }: Numbers): Promise<number> {
+async function benchCalls(
+  { url }: BenchDatabase,
+  { delivered, dead, rounds }: Numbers,
+  say: (line: string) => void,
+): Promise<Result[]> {
   const pool = poolOn(url, 4);
   const api = await startApi(url);
   try {
     const client = await pool.connect();
     await migrate(client);
     client.release();
-    console.log(`seeding ${delivered} delivered messages and ${dead} dead letters`);
+    say(`  seeding ${delivered} delivered messages and ${dead} dead letters`);
     await seed(pool, { delivered, dead });
     const operations = await operationsOf(api);
     const reads = await apiReads(api, operations, await examples(pool), rounds);
     const writes = await apiWrites(api, operations, pool, { quick: rounds, bulk: Math.ceil(rounds * 0.6) });
-    const missed = [
-      await measureCalls('the operator itself', await operatorCalls(postgresOperator({ pool }), rounds)),
-      await measureCalls('reads over HTTP', reads),
-      await measureCalls('writes over HTTP', writes),
+    return [
+      ...(await measureCalls('the operator itself', await operatorCalls(postgresOperator({ pool }), rounds))),
+      ...(await measureCalls('reads over HTTP', reads)),
+      ...(await measureCalls('writes over HTTP', writes)),
     ];
-    return missed.some((count) => count > 0) ? 1 : 0;
   } finally {
     api.close();
     await pool.end();

@@ -6,6 +6,8 @@ import { migrate, postgresOperator } from 'holdfast/postgres';
 import type { Pool } from 'pg';
 import { type BenchDatabase, poolOn } from '../../engine/bench-database.ts';
 import { inTransaction } from '../../engine/holdfast-queue.ts';
+import { contestantOf } from '../../result/contestant.ts';
+import type { Result } from '../../result/result.ts';
 import { inspectReplay } from './inspect-replay.ts';
 import { handlersOn, ORDER_BOOKED, ORDER_PLACED } from './replay-process.ts';
 import { Shop } from './shop.ts';
@@ -18,38 +20,49 @@ const PER_SECOND = 1_500;
 const BULK_SEND = 1_000;
 const LOOK_EVERY_MS = 20;
 
+type Say = (line: string) => void;
+
 interface Options {
   readonly dead: number;
   /** The seed of chance, to do the same once more. Default: another one each time. */
   readonly random: string | undefined;
+  readonly say: Say;
 }
 
 /**
  * Kills real processes while one bulk operation replays all dead letters at a pace, pauses it and goes on. Afterwards each item has had
- * its effect once. Answers the exit code.
+ * its effect once.
  */
-export async function benchReplay(database: BenchDatabase, { dead, random }: Options): Promise<number> {
+export async function benchReplay(database: BenchDatabase, { dead, random, say }: Options): Promise<Result> {
   const { url } = database;
   const seed = random === undefined ? randomInt(2 ** 31) : Number(random);
-  console.log(`random ${seed} (--random ${seed} kills at the same points)`);
+  say(`random ${seed} (--random ${seed} kills at the same points)`);
   const pool = poolOn(url, 4);
   const operator = postgresOperator({ pool });
   try {
     await prepare(pool);
-    await makeDead(url, pool, dead);
-    const id = await planned(operator, pool);
+    await makeDead(url, pool, dead, say);
+    const id = await planned(operator, pool, say);
     const shop = new Shop(url, 'mended');
     await shop.open(PROCESSES);
     const began = performance.now();
     await operator.startBulk(id, BY);
-    const { kills, hits, pausedMs } = await disturb({ operator, pool, shop, id, chance: chanceOf(seed), dead });
+    const { kills, hits, pausedMs } = await disturb({ operator, pool, shop, id, chance: chanceOf(seed), dead, say });
     const bulk = await until(operator, id, ({ state }) => state === 'done');
     await shop.close();
     const seconds = (performance.now() - began - pausedMs) / 1_000;
-    console.log(
+    say(
       `replayed ${bulk.total} in ${seconds.toFixed(1)} s besides the pause: ${(bulk.total / seconds).toFixed(0)} a second`,
     );
-    return await inspectReplay({ operator, pool, bulk, hits, kills, perSecond: PER_SECOND });
+    const isRight = await inspectReplay({ operator, pool, bulk, hits, kills, perSecond: PER_SECOND, say });
+    const rounds = [bulk.total / seconds];
+    return {
+      id: 'replay',
+      measure: `replay of ${bulk.total.toLocaleString('en')} dead letters at a pace of ${PER_SECOND.toLocaleString('en')} a second, while processes are killed`,
+      contestants: [contestantOf({ name: 'holdfast', role: 'ours', rounds })],
+      verdicts: [{ goal: 'each effect once, the pace kept', isReached: isRight }],
+      note: `${kills} processes were killed, ${hits} of them in the middle of a transaction.`,
+    };
   } finally {
     await pool.end();
   }
@@ -63,7 +76,7 @@ async function prepare(pool: Pool): Promise<void> {
 }
 
 /** Dead letters as they come about: sent, tried, and failed for good. */
-async function makeDead(url: string, pool: Pool, dead: number): Promise<void> {
+async function makeDead(url: string, pool: Pool, dead: number, say: Say): Promise<void> {
   const shop = new Shop(url, 'broken');
   await shop.open(PROCESSES);
   const relay = handlersOn(pool, () => false);
@@ -76,14 +89,14 @@ async function makeDead(url: string, pool: Pool, dead: number): Promise<void> {
     Number((await pool.query<{ n: string }>('select count(*) as n from holdfast.delivery where state = 2')).rows[0]?.n);
   while ((await count()) < dead) await sleep(100);
   await shop.close();
-  console.log(`${dead} messages have failed for good`);
+  say(`${dead} messages have failed for good`);
 }
 
 /** Plans all of them. One in a thousand, of those behind the canaries, fails again. */
-async function planned(operator: Operator, pool: Pool): Promise<string> {
+async function planned(operator: Operator, pool: Pool, say: Say): Promise<string> {
   const before = performance.now();
   const { bulk } = await operator.planBulk({ verb: 'replay', filter: {}, canary: CANARY, perSecond: PER_SECOND }, BY);
-  console.log(`planned ${bulk.total} in ${((performance.now() - before) / 1_000).toFixed(2)} s`);
+  say(`planned ${bulk.total} in ${((performance.now() - before) / 1_000).toFixed(2)} s`);
   await pool.query(
     `insert into still_broken select d.payload ->> 'orderId' from holdfast.bulk_item i
      join holdfast.delivery d on d.id = i.id and d.handler = i.handler
@@ -100,13 +113,14 @@ interface Scene {
   readonly id: string;
   readonly chance: () => number;
   readonly dead: number;
+  readonly say: Say;
 }
 
 /** Ten kills and a pause, each once so many have begun. Answers how many kills hit a process that was in the middle of something. */
 async function disturb(
   scene: Scene,
 ): Promise<{ readonly kills: number; readonly hits: number; readonly pausedMs: number }> {
-  const { operator, shop, id, chance, dead } = scene;
+  const { operator, shop, id, chance, dead, say } = scene;
   const points = Array.from({ length: KILL_POINTS }, () => Math.floor(CANARY + chance() * (dead * 0.95 - CANARY)));
   const pauseAt = Math.floor(dead * (0.3 + chance() * 0.4));
   let kills = 0;
@@ -128,7 +142,7 @@ async function disturb(
       const { selected, started } = bulk.counts;
       kills += 1;
       if (open > 0) hits += 1;
-      console.log(
+      say(
         `killed ${name}${name === keeper ? ', which carried it on,' : ''} at ${bulk.total - selected} of ${dead}: ${started} on their way, ${open} transactions open`,
       );
     }
@@ -138,16 +152,14 @@ async function disturb(
 }
 
 /** While it is paused nothing begins. Answers how long that was. */
-async function pauseFor({ operator, id }: Scene, point: number): Promise<number> {
+async function pauseFor({ operator, id, say }: Scene, point: number): Promise<number> {
   await until(operator, id, (one) => one.total - one.counts.selected >= point);
   const before = performance.now();
   await operator.pauseBulk(id, BY);
   const still = await until(operator, id, ({ counts }) => counts.started === 0);
   await sleep(500);
   const later = await until(operator, id, () => true);
-  console.log(
-    `paused at ${still.total - still.counts.selected}; half a second later ${later.total - later.counts.selected}`,
-  );
+  say(`paused at ${still.total - still.counts.selected}; half a second later ${later.total - later.counts.selected}`);
   if (later.counts.selected !== still.counts.selected) throw new Error('something began while it was paused');
   await operator.resumeBulk(id, BY);
   return performance.now() - before;
