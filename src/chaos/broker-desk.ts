@@ -162,10 +162,10 @@ interface NatsManager {
 function natsDesk(way: BrokerWay): BrokerDesk {
   const connected = async (work: (manager: NatsManager) => Promise<unknown>): Promise<void> => {
     const { connect } = (await import('@nats-io/transport-node')) as unknown as {
-      connect(options: object): Promise<NatsLink>;
+      readonly connect: (options: object) => Promise<NatsLink>;
     };
     const { jetstreamManager } = (await import('@nats-io/jetstream')) as unknown as {
-      jetstreamManager(link: NatsLink): Promise<NatsManager>;
+      readonly jetstreamManager: (link: NatsLink) => Promise<NatsManager>;
     };
     const link = await within(systemEffects, connect({ servers: way.url }));
     try {
