@@ -1,17 +1,9 @@
-import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { type BuildChange, changedBuild } from '../support/changed-build.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-
-/** One text of one compiled file that is replaced by another. */
-export interface BrokenBuild {
+/** A fault of the built package. */
+export interface BrokenBuild extends BuildChange {
   readonly what: string;
-  readonly file: string;
-  readonly text: string;
-  readonly instead: string;
 }
 
 /** The five faults that a system of this kind is most easily built with. */
@@ -51,24 +43,7 @@ export const BROKEN_BUILDS = {
   },
 } satisfies Record<string, BrokenBuild>;
 
-/** A copy of the built package with one fault, or none. Answers its program. It is gone when the test ends. */
+/** The program of a copy of the built package with one fault, or none. */
 export function buildWith(broken: BrokenBuild | undefined): string {
-  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'holdfast-broken-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const dist = join(ROOT, 'dist');
-  cpSync(dist, join(folder, 'dist'), {
-    recursive: true,
-    filter: (from) => !from.startsWith(join(dist, 'console')) && !/\.(?:map|d\.ts)$/.test(from),
-  });
-  cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  if (broken) replace(join(folder, 'dist', broken.file), broken);
-  return join(folder, 'dist', 'cli', 'main.js');
-}
-
-/** A fault whose place is no longer there, or not the only one, would prove nothing. */
-function replace(file: string, { text, instead }: BrokenBuild): void {
-  const parts = readFileSync(file, 'utf8').split(text);
-  if (parts.length !== 2) throw new Error(`${file} has ${parts.length - 1} times ${JSON.stringify(text)}`);
-  writeFileSync(file, parts.join(instead));
+  return join(changedBuild(broken), 'dist', 'cli', 'main.js');
 }
