@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { Pool } from 'pg';
 import { expect, onTestFinished } from 'vitest';
 import { event, holdfast } from '../../src/index.ts';
-import { migrate, postgres } from '../../src/postgres/index.ts';
+import { type migrate, postgres } from '../../src/postgres/index.ts';
 import { changedBuild } from '../support/changed-build.ts';
 import { freshSchema } from '../support/fresh-schema.ts';
 import { needs, type TestServer } from '../support/needs.ts';

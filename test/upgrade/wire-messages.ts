@@ -32,7 +32,7 @@ const FULL: Delivery = {
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   tracestate: 'vendor=1',
   headers: { tenant: '7', 'holdfast-version': '2', 'holdfast-person': 'usr_1' },
-} as Delivery;
+};
 
 const error = { name: 'CardError', code: 'DECLINED', message: 'the card was declined', kind: 'unknown', isFinal: true };
 
