@@ -60,7 +60,7 @@ describe('holdfast audit', () => {
     expect(await list('--verb', 'pause-all')).toEqual(['bob pause-all', 'ann pause-all']);
     expect(await list('--message', `${id}:0`)).toEqual(['cy discard']);
     expect(await list('--since', '1h', '--by', 'cy')).toEqual(['cy discard']);
-    expect(await list('--since', '999999999d')).toHaveLength(5);
+    expect(await list('--since', '99999d')).toHaveLength(5);
     expect(await list('--since', '2999-01-01')).toEqual([]);
     expect(await list('--handler', 'ledger')).toEqual([]);
     const first = (await ask('audit', '--limit', '3')) as List;
