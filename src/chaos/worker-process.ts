@@ -68,12 +68,13 @@ async function run(options: WorkerOptions): Promise<void> {
     book,
     async (step, ctx) => {
       write('start', runName(book, step));
-      refuse(step, ctx.attempt);
+      refuse(step);
       await work(options.workMs, ctx.signal);
       // Some of the time passes inside, so that there is a middle of a transaction to be hit in.
       await ctx.commit(async (tx) => {
         await take(tx, book, step);
         await work(options.workMs, ctx.signal);
+        failAtFirst(step, ctx.attempt);
       });
     },
     { ...handlerOptions, concurrency: CONNECTIONS },
@@ -83,8 +84,9 @@ async function run(options: WorkerOptions): Promise<void> {
     count,
     async (step, tx, ctx) => {
       write('start', runName(count, step));
-      refuse(step, ctx.attempt);
+      refuse(step);
       await take(tx, count, step);
+      failAtFirst(step, ctx.attempt);
     },
     handlerOptions,
   );
@@ -117,8 +119,12 @@ async function obey(order: WorkerOrder, running: RunningRelay): Promise<void> {
 }
 
 /** What the message is for, before any effect. */
-function refuse({ kind, key, n }: Step, attempt: number): void {
+function refuse({ kind }: Step): void {
   if (kind === 'poison') throw new TerminalHandlerError('poison');
+}
+
+/** After the effect, which must not stay. */
+function failAtFirst({ kind, key, n }: Step, attempt: number): void {
   if (kind !== 'flaky' || attempt > 1) return;
   write('threw', `${key} ${n}`);
   throw new Error('one in a hundred fails');

@@ -19,7 +19,10 @@ export function pageOf(options: OptionValues): Required<Paging> & { readonly lim
 }
 
 /** Says that there is more, if there is. */
-export function sayMore(output: Output, { next, note }: Pick<Page<unknown>, 'next' | 'note'>): void {
+export function sayMore(
+  output: Output,
+  { next, note }: Pick<Page<unknown>, 'next'> & { readonly note?: string | undefined },
+): void {
   if (note !== undefined) output.line(`\n${note}`);
   if (next !== undefined) output.line(`\nMore: add --cursor ${next}, or a larger --limit.`);
 }

@@ -102,6 +102,7 @@ export type {
   DeadLetterFilter,
   MessageReplayOptions,
   Operator,
+  FoundPage,
   Page,
   Paging,
   PayloadMatch,

@@ -1,5 +1,5 @@
 import type { DeliveryStatus, MessageSummary } from './operator-records.ts';
-import type { Page, Paging, PayloadMatch } from './operator.ts';
+import type { FoundPage, Paging, PayloadMatch } from './operator.ts';
 
 /** The tabs of the list of messages. `scheduled`: waits for a time its sender set; `retrying`: for its next attempt, or for its turn after a replay. */
 export const MESSAGE_TABS = [
@@ -48,7 +48,7 @@ export interface ListedMessage extends MessageSummary {
  * A page of messages. A call reads a bounded number of rows, whatever the filter: `next` with few items, or none, means that
  * there may be more further back than `searchedBackTo`.
  */
-export interface MessagePage extends Page<ListedMessage> {
+export interface MessagePage extends FoundPage<ListedMessage> {
   /** Everything sent since then was looked at; absent at the end of the list. */
   readonly searchedBackTo: Date | undefined;
 }

@@ -50,8 +50,12 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** Where the next part begins; absent at the end. Pass it as `cursor`, with the same filter. */
   readonly next: string | undefined;
-  /** What could not be looked into, in words: payloads that are sealed, where they were searched. Absent as a rule. */
-  readonly note?: string | undefined;
+}
+
+/** A part of a list of what was searched for. */
+export interface FoundPage<T> extends Page<T> {
+  /** What could not be looked into, in words: payloads that are sealed. Absent as a rule. */
+  readonly note: string | undefined;
 }
 
 /** How much of a list, and from where. */
@@ -131,7 +135,7 @@ export interface Operator extends BulkOperations, Breakers, Erasures, ErrorGroup
   /** Dead letters, the newest first. Default status: `pending`, those that nobody has dealt with. */
   deadLetters(
     filter?: DeadLetterFilter & Paging & { readonly status?: DeadLetterStatus | undefined },
-  ): Promise<Page<DeadLetter>>;
+  ): Promise<FoundPage<DeadLetter>>;
   /** A message in one line. Takes a message id or a dead letter's id. */
   find(id: string): Promise<Found<MessageSummary> | NotFound | BadId>;
   /** All that is known of a message: its deliveries, failures, edits and audit. Takes either id. */

@@ -18,7 +18,7 @@ const CASES: readonly Case[] = [
   { broken: BROKEN_BUILDS.noFence, args: ['--fault', 'hang-worker'], shows: ['second effects'] },
   {
     broken: BROKEN_BUILDS.ackBeforeEffect,
-    args: ['--fault', 'cut'],
+    args: ['--fault', 'failure'],
     shows: ['effects lost'],
   },
   { broken: BROKEN_BUILDS.noInbox, args: ['--fault', 'duplicate', '--via', 'redis'], shows: ['second effects'] },
@@ -52,7 +52,10 @@ for (const { broken, args, shows } of CASES) {
 }
 
 test('the build as it is passes the drills that catch the broken ones [X.11]', async ({ postgres, redis }) => {
-  const faults = ['hang-worker', 'cut', 'duplicate', 'late-commit', 'replay'].flatMap((fault) => ['--fault', fault]);
+  const faults = ['hang-worker', 'failure', 'duplicate', 'late-commit', 'replay'].flatMap((fault) => [
+    '--fault',
+    fault,
+  ]);
   const { code, report } = await drillOf(undefined, [...faults, '--via', 'redis'], { postgres, redis });
   expect({ code, problem: report.problem, failed: report.checked.filter(({ held }) => !held) }).toEqual({
     code: 0,

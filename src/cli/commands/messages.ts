@@ -42,7 +42,7 @@ export const messages: Command = {
       const found = await operator.find(id);
       if (found.kind !== 'found') throw new CliError(describeRefusal(found, id));
       const { message } = found;
-      output.answer({ items: [message], next: undefined, searchedBackTo: undefined }, () => {
+      output.answer({ items: [message], next: undefined, searchedBackTo: undefined, note: undefined }, () => {
         output.line(`${message.id}  ${message.type}  ${paintState(output.paint, message.status)}`);
         output.line(`holdfast dlq:show ${message.id} tells all of it.`);
       });
@@ -64,7 +64,7 @@ interface Collected {
   readonly items: readonly ListedMessage[];
   readonly next: string | undefined;
   readonly searchedBackTo: Date | undefined;
-  readonly note?: string | undefined;
+  readonly note: string | undefined;
 }
 
 /** Goes further back while a page has room, within bounds. */
@@ -83,7 +83,7 @@ async function collect(
     note ??= page.note;
     if (next === undefined || items.length >= limit) break;
   }
-  return { items, next, searchedBackTo, ...(note !== undefined && { note }) };
+  return { items, next, searchedBackTo, note };
 }
 
 function nothing(args: readonly string[], next: string | undefined): string {

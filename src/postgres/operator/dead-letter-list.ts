@@ -1,7 +1,7 @@
 import { OptionCheck } from '../../kernel/check-options.ts';
 import { checkFilter, MAX_PAGE } from '../../operator/check-request.ts';
 import type { DeadLetter, DeadLetterStatus } from '../../operator/operator-records.ts';
-import type { DeadLetterFilter, Page, Paging } from '../../operator/operator.ts';
+import type { DeadLetterFilter, FoundPage, Paging } from '../../operator/operator.ts';
 import type { SqlParam, SqlRunner } from '../sql-runner.ts';
 import { deadLetterCondition } from './dead-letter-filter.ts';
 import { type Fields, readJson, readRecord } from './read-record.ts';
@@ -32,7 +32,7 @@ export async function listDeadLetters(
   sql: SqlRunner,
   schema: string,
   filter: DeadLetterFilter & Paging & { readonly status?: DeadLetterStatus | undefined },
-): Promise<Page<DeadLetter>> {
+): Promise<FoundPage<DeadLetter>> {
   checkFilter('deadLetters', filter, ['status', 'limit', 'cursor'], MAX_PAGE);
   const { status = 'pending', limit = 100, cursor } = filter;
   const [, time = null, id = null] = (cursor === undefined ? null : CURSOR.exec(cursor)) ?? [];
@@ -48,7 +48,7 @@ export async function listDeadLetters(
   const note = await sealedNote(sql, schema, filter.payload !== undefined || filter.search !== undefined);
   return {
     items,
-    ...(note !== undefined && { note }),
+    note,
     next: rows.length > limit ? String(rows[limit - 1]?.['place']) : undefined,
   };
 }

@@ -10,7 +10,7 @@ import { type Fields, readRecord } from './read-record.ts';
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const DATES = ['createdAt', 'firstFailedAt', 'dueAt', 'failedAt', 'doneAt'] as const;
-const NOTHING: MessagePage = { items: [], next: undefined, searchedBackTo: undefined };
+const NOTHING: Omit<MessagePage, 'note'> = { items: [], next: undefined, searchedBackTo: undefined };
 
 /** Which deliveries a message of a tab has at least. */
 const SOUGHT: Readonly<Record<MessageTab, Fields>> = {
@@ -30,7 +30,7 @@ export function messageList(sql: SqlRunner, schema: string): Messages {
     messages: async (filter = {}) => {
       const page = await listMessages(sql, schema, filter);
       const note = await sealedNote(sql, schema, (filter.payload ?? []).length > 0);
-      return note === undefined ? page : { ...page, note };
+      return { ...page, note };
     },
     messageTabs: () => countTabs(sql, schema),
   };
@@ -41,7 +41,11 @@ type Read = MessageRow & { readonly fits: boolean };
 /** So often at most a page is asked for once more because what was met is in another tab: each costs what a full page does. */
 const MOST_LOOKS = 20;
 
-async function listMessages(sql: SqlRunner, schema: string, filter: MessageFilter & Paging): Promise<MessagePage> {
+async function listMessages(
+  sql: SqlRunner,
+  schema: string,
+  filter: MessageFilter & Paging,
+): Promise<Omit<MessagePage, 'note'>> {
   checkMessageFilter(filter);
   const { limit = 100, payload = [] } = filter;
   const document = payload.length === 0 ? null : payloadDocument(payload);
@@ -81,7 +85,7 @@ async function walk(
   return { met, end };
 }
 
-function pageTo(items: MessagePage['items'], id: string): MessagePage {
+function pageTo(items: MessagePage['items'], id: string): Omit<MessagePage, 'note'> {
   return { items, next: id, searchedBackTo: new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)) };
 }
 

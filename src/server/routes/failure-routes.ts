@@ -2,7 +2,7 @@ import { BULK_OUTCOMES, BULK_STATES, BULK_VERBS } from '../../operator/bulk.ts';
 import { ERROR_GROUP_STATES } from '../../operator/error-group.ts';
 import { get, post, type Route } from '../route.ts';
 import { described, flag, number, oneOf, optional, text, time, whole } from '../schema.ts';
-import { DEAD_LETTER, DEAD_LETTER_STATUS, pageOf } from '../schemas/message-schemas.ts';
+import { DEAD_LETTER, DEAD_LETTER_STATUS, foundPageOf, pageOf } from '../schemas/message-schemas.ts';
 import { REPLAYED_MANY } from '../schemas/outcome-schemas.ts';
 import {
   BULK,
@@ -38,7 +38,7 @@ const deadLetters: readonly Route[] = [
       ...PAGING,
     },
     takesPayload: true,
-    answer: pageOf(DEAD_LETTER),
+    answer: foundPageOf(DEAD_LETTER),
     run: ({ operator, query, payload }) =>
       operator.deadLetters({ ...query, ...(payload === undefined ? {} : { payload }) }),
   }),

@@ -21,7 +21,7 @@ import {
   type MessageStatus,
   type MessageSummary,
 } from '../../operator/operator-records.ts';
-import type { Page } from '../../operator/operator.ts';
+import type { FoundPage, Page } from '../../operator/operator.ts';
 import type { DeliveryError } from '../../relay/relay-store.ts';
 import {
   anything,
@@ -54,7 +54,12 @@ export const AUDIT_VERB: Schema<AuditVerb> = oneOf(...AUDIT_VERBS);
 
 /** A part of a list. */
 export function pageOf<T>(of: Schema<T>): Schema<Page<T>> {
-  return object<Page<T>>({ items: list(of), next: optional(text), note: optional(text) });
+  return object<Page<T>>({ items: list(of), next: optional(text) });
+}
+
+/** A part of a list of what was searched for. */
+export function foundPageOf<T>(of: Schema<T>): Schema<FoundPage<T>> {
+  return object<FoundPage<T>>({ items: list(of), next: optional(text), note: optional(text) });
 }
 
 export const DELIVERY_ERROR: Schema<DeliveryError> = {
