@@ -18,7 +18,7 @@ type Pair = readonly [from: Socket, to: Socket];
 /** A way to a server that can be cut, slowed, closed, and that can fall silent. What passes is not looked at: TLS passes too. */
 export class TcpProxy {
   readonly hits: ProxyHits = { cut: 0, delayed: 0, silenced: 0, refused: 0 };
-  readonly #target: NetConnectOpts;
+  #target: NetConnectOpts;
   readonly #effects: Effects;
   readonly #open = new Set<Pair>();
   readonly #silent = new Set<Pair>();
@@ -43,6 +43,11 @@ export class TcpProxy {
 
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** From now on new connections lead there, as a name does that was given to another server. */
+  lead(target: NetConnectOpts): void {
+    this.#target = target;
   }
 
   /** Ends every connection; new ones work. Gives how many there were. */
