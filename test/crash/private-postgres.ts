@@ -27,7 +27,7 @@ export interface PrivatePostgres {
 }
 
 /** A server that follows another. */
-export interface Standby {
+interface Standby {
   readonly url: string;
   readonly port: number;
   /** It takes over. */

@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import { event, holdfast, type Holdfast, TerminalHandlerError } from '../../src/index.ts';
 import { migrate, postgres } from '../../src/postgres/index.ts';
 
-export const stepTaken = event<{ key: string; n: number; isPoison: boolean }>('step.taken', { key: ({ key }) => key });
+const stepTaken = event<{ key: string; n: number; isPoison: boolean }>('step.taken', { key: ({ key }) => key });
 
 /** A service whose effects stand in a table that would take a second one. */
 export interface Steps {
