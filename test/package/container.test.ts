@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -71,30 +72,33 @@ needs('postgres')(
     const port = await freePort();
     const isRoot = process.getuid?.() === 0;
     if (isRoot) chownSync(app, 0, 0);
+    // The Node of this run may lie in a home that is closed to others, and files may be made for their owner alone.
+    const node = join(app, 'node');
+    copyFileSync(process.execPath, node);
+    expect(await runProgram(['chmod', '-R', 'a+rX', app], { cwd: app })).toMatchObject({ ok: true });
     chmodSync(app, 0o555);
     const [, program = '', ...rest] = JSON.parse(last('ENTRYPOINT')) as string[];
-    const child = spawn(
-      process.execPath,
-      [program, ...rest, ...(JSON.parse(last('CMD')) as string[]), '--port', String(port)],
-      {
-        cwd: app,
-        ...(isRoot && { uid: NOBODY, gid: NOBODY }),
-        env: {
-          PATH: process.env['PATH'],
-          HOME: '/nonexistent',
-          NODE_ENV: 'production',
-          DATABASE_URL: postgres.url,
-          HOLDFAST_SCHEMA: await freshSchema(postgres),
-          HOLDFAST_TOKENS: 'admin:ann=a-secret-of-some-length',
-        },
-        stdio: ['ignore', 'pipe', 'pipe'],
+    const child = spawn(node, [program, ...rest, ...(JSON.parse(last('CMD')) as string[]), '--port', String(port)], {
+      cwd: app,
+      ...(isRoot && { uid: NOBODY, gid: NOBODY }),
+      env: {
+        PATH: process.env['PATH'],
+        HOME: '/nonexistent',
+        NODE_ENV: 'production',
+        DATABASE_URL: postgres.url,
+        HOLDFAST_SCHEMA: await freshSchema(postgres),
+        HOLDFAST_TOKENS: 'admin:ann=a-secret-of-some-length',
       },
-    );
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     onTestFinished(() => void child.kill('SIGKILL'));
     const said: string[] = [];
+    child.once('error', (error) => said.push(error.message));
+    child.once('exit', (...how) => said.push(`\nended: ${how.join(' ')}`));
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text: string) => said.push(text));
-    await expect.poll(() => said.join('')).toContain(`Serving http://localhost:${port}/`);
+    await expect.poll(() => said.join('')).toMatch(/Serving |^ended: |^spawn /m);
+    expect(said.join('')).toContain(`Serving http://localhost:${port}/`);
     const [, flag = '', code = ''] = JSON.parse(/CMD (\[.*\])$/.exec(last('HEALTHCHECK'))?.[1] ?? '[]') as string[];
     const healthy = await runProgram([process.execPath, flag, code.replace('4747', String(port))], { cwd: app });
     expect(healthy.ok, said.join('') + healthy.output).toBe(true);
