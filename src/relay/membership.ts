@@ -6,7 +6,7 @@ import type { OwnedUnit } from './owned-unit.ts';
 import type { RelayEvent } from './relay-event.ts';
 import type { KeepOptions } from './house-report.ts';
 import { HOUSE_UNIT, type Lane, type RelaySession, type Survey, type Token } from './relay-store.ts';
-import { shareOf } from './share.ts';
+import { leavingOf, shareOf } from './share.ts';
 
 /** What membership works with. */
 export interface MembershipOptions<Tx> {
@@ -179,6 +179,7 @@ export class Membership<Tx> {
     this.#applyLimits(survey);
     // Whoever was buried is told nothing of its service.
     if (survey.workers.some(({ id }) => id === this.#id)) dispatcher.breakers.see(survey.breakers);
+    for (const unit of dispatcher.units.values()) unit.cool();
     for (const lane of this.#lanes) this.#markSurplus(lane, survey);
     await this.#acquire(survey);
     const leaving = [...dispatcher.units.values()].filter((unit) => unit.phase === 'leaving' && unit.isQuiet);
@@ -227,14 +228,13 @@ export class Membership<Tx> {
     }
   }
 
-  /** Units above the share are left: those with the least going on first, and only when that has ended. */
+  /** Units above the share are left, each when what runs there has ended. */
   #markSurplus(lane: Lane, survey: Survey): void {
     const { dispatcher } = this.#options;
     const staying = this.#unitsOf(lane).filter(({ phase }) => phase !== 'leaving');
     const surplus = staying.length - shareOf(lane, survey.workers, this.#id);
     if (surplus <= 0) return;
-    const least = [...staying].sort((a, b) => a.runningCount - b.runningCount || a.token.unit - b.token.unit);
-    for (const unit of least.slice(0, surplus)) {
+    for (const unit of leavingOf(staying, surplus)) {
       unit.phase = 'leaving';
       dispatcher.laneOf(unit.token.unit)?.removeUnit(unit.token.unit);
     }

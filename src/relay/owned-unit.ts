@@ -39,6 +39,9 @@ export class OwnedUnit {
   readonly marks: StartMarks;
   /** Raised whenever a run ends: a load that was on its way then tells the past. */
   endings = 0;
+  /** How much has ended here of late: see `cool`. */
+  heat = 0;
+  #endingsFelt = 0;
   /** Not loaded before this time of the monotonic clock. */
   loadAfterMs: number = -Infinity;
   /** Raised whenever it starts over: what was asked for before is not wanted any more. */
@@ -100,6 +103,12 @@ export class OwnedUnit {
   /** How many keys wait until one of theirs is tried again. */
   get waitingKeys(): number {
     return this.#waitingKeys;
+  }
+
+  /** With every look round: what ended before counts half, what has ended since whole. */
+  cool(): void {
+    this.heat = this.heat / 2 + this.endings - this.#endingsFelt;
+    this.#endingsFelt = this.endings;
   }
 
   /** Forgets what is queued; what runs goes on. The unit must be loaded again before it is read. */

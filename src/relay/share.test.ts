@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { shareOf } from './share.ts';
+import { leavingOf, shareOf } from './share.ts';
 
 const lane = (number: number, unitCount: number): Parameters<typeof shareOf>[0] => ({
   lane: number,
@@ -38,4 +38,37 @@ test('the remainders of several lanes do not all meet the same worker', () => {
   const workers = ['a', 'b', 'c'].map((id) => ({ id, lanes: [1, 2, 3] }));
   const ofA = [1, 2, 3].map((number) => shareOf(lane(number, 32), workers, 'a'));
   expect(ofA.toSorted((a, b) => a - b)).toEqual([10, 11, 11]);
+});
+
+const unit = (number: number, heat: number, runningCount = 0): Parameters<typeof leavingOf>[0][number] => ({
+  token: { unit: number },
+  heat,
+  runningCount,
+});
+
+test('as many leave as are too many, and of the hot ones their part to within one', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.nat(100), { minLength: 1, maxLength: 64 }),
+      fc.nat(1000),
+      fc.nat(64),
+      (heats, part, hotCount) => {
+        const units = heats.map((heat, index) => unit(index, heat));
+        const surplus = 1 + (part % units.length);
+        const leaving = leavingOf(units, surplus);
+        expect(new Set(leaving).size).toBe(surplus);
+        const hottest = [...units].sort((a, b) => b.heat - a.heat || a.token.unit - b.token.unit).slice(0, hotCount);
+        const left = hottest.filter((one) => leaving.includes(one)).length;
+        expect(Math.abs(left - (hottest.length * surplus) / units.length)).toBeLessThan(2);
+      },
+    ),
+  );
+});
+
+test('of two that are as hot the one in which less runs leaves, whether few leave or most', () => {
+  const units = [unit(1, 0, 3), unit(2, 0), unit(3, 9), unit(4, 9, 1)];
+  const leaving = (surplus: number): number[] => leavingOf(units, surplus).map(({ token }) => token.unit);
+  expect(leaving(2)).toEqual([3, 2]);
+  expect(leaving(1)).toEqual([3]);
+  expect(leaving(3)).toEqual([2, 3, 4]);
 });

@@ -16,3 +16,29 @@ export function shareOf(lane: Lane, workers: Survey['workers'], me: string): num
   const turned = (rank + lane.lane) % serving.length;
   return Math.floor(lane.unitCount / serving.length) + (turned < rest ? 1 : 0);
 }
+
+/** What is known of a unit when it is decided who leaves. */
+export interface UnitHeat {
+  readonly heat: number;
+  readonly runningCount: number;
+  readonly token: { readonly unit: number };
+}
+
+/**
+ * Which `surplus` of these units are left to others: as much of what is hot as of what is cold, or whoever joins would get the
+ * units that rest, and few keys with all the work would stay where they are for ever. Of neighbours in heat the one with
+ * fewer runs leaves: it stands still until they have ended.
+ */
+export function leavingOf<U extends UnitHeat>(units: readonly U[], surplus: number): readonly U[] {
+  const byHeat = [...units].sort((a, b) => b.heat - a.heat || a.token.unit - b.token.unit);
+  const byRuns = (group: readonly U[]): U[] => [...group].sort((a, b) => a.runningCount - b.runningCount);
+  if (surplus * 2 <= units.length) return groups(byHeat, surplus).flatMap((group) => byRuns(group).slice(0, 1));
+  const staying = groups(byHeat, units.length - surplus).map((group) => byRuns(group).at(-1));
+  return units.filter((unit) => !staying.includes(unit));
+}
+
+/** So many runs of neighbours, as long as each other or one longer. */
+function groups<T>(list: readonly T[], count: number): readonly (readonly T[])[] {
+  const cut = (index: number): number => Math.floor((index * list.length) / count);
+  return Array.from({ length: count }, (_, index) => list.slice(cut(index), cut(index + 1)));
+}

@@ -68,6 +68,26 @@ describe('a relay', () => {
     await second.stop();
   });
 
+  test('shares what is busy, not only what rests: few keys that have all the work are not left to the one that came first', async ({
+    postgres,
+  }) => {
+    const service = await testService(postgres);
+    const keyed = event<{ key: string }>('order.keyed', { key: ({ key }) => key });
+    const seen: string[] = [];
+    service.hf.on(keyed, 'note', ({ key }) => void seen.push(key));
+    await service.start();
+    // Their units are 25, 31, 16, 27 and 18 of 32.
+    const keys = ['k1', 'k2', 'k3', 'k5', 'k6'];
+    for (const key of keys) await service.inTransaction((tx) => service.hf.send(tx, keyed, { key }));
+    await expect.poll(() => seen.length).toBe(keys.length);
+    await service.start();
+    await expect
+      .poll(() => service.column('select count(*)::int from $.lease where unit >= 0 group by owner'))
+      .toEqual([16, 16]);
+    const busy = `select count(*)::int from $.lease where unit % 32 in (25, 31, 16, 27, 18) and unit >= 0 group by owner`;
+    expect((await service.column(busy)).toSorted()).toEqual([2, 3]);
+  });
+
   test('runs only the handlers that were selected, and others run the rest [S0.11]', async ({ postgres }) => {
     const service = await testService(postgres);
     const seen: string[] = [];
