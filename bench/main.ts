@@ -1,7 +1,7 @@
 // npm run bench                                  all topics, and one report in bench/out
 // npm run bench -- engine drain --quick --json   one topic, or some measures of it
-// npm run bench -- render [folder]               writes the tables of README.md and docs/bench.md anew, from docs/reports/bench.json
-import { parseArgs } from 'node:util';
+// npm run bench -- render                        writes the tables of README.md and docs/bench.md anew, from docs/reports/bench.json
+import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { renderPages } from './report/render-pages.ts';
 import { exitCodeOf, type Report } from './report/report.ts';
 import { writeReport } from './report/write-report.ts';
@@ -20,6 +20,10 @@ function say(line: string): void {
 async function main(args: readonly string[]): Promise<number> {
   const [first, ...rest] = args;
   if (first === 'render') return renderPages(say);
+  if (args.includes('--help')) {
+    say(usage());
+    return 0;
+  }
   const topic = TOPICS.find(({ name }) => name === first);
   if (topic !== undefined) return run([topic], rest);
   if (first === undefined || first.startsWith('--')) return run(TOPICS, args);
@@ -27,12 +31,41 @@ async function main(args: readonly string[]): Promise<number> {
   return 2;
 }
 
+function usage(): string {
+  const topics = TOPICS.map(
+    ({ name, measures, options, minutes }) =>
+      `  ${name.padEnd(12)} ${minutes.full} min   ${measures.join(', ')}${options.map((option) => ` [--${option} n]`).join('')}`,
+  );
+  return [
+    'npm run bench -- [topic [measure …]] [--quick] [--json] [--report folder]',
+    'Without a topic all are run, and a report is written to bench/out. The topics and their measures:',
+    ...topics,
+    'npm run bench -- render   writes the tables of README.md and docs/bench.md from the report',
+  ].join('\n');
+}
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+/** An error in place of an exception: who mistypes is told how it is written, without a stack. */
+function parsedOf<O extends Options>(args: readonly string[], options: O) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true });
+  } catch (error) {
+    return error as Error;
+  }
+}
+
 async function run(topics: readonly Topic[], args: readonly string[]): Promise<number> {
   const [only] = topics.length === 1 ? topics : [];
   const text = { type: 'string' } as const;
   const own = Object.fromEntries((only?.options ?? []).map((name) => [name, text]));
   const flags = { quick: { type: 'boolean' }, json: { type: 'boolean' }, report: text } as const;
-  const { values, positionals } = parseArgs({ args: [...args], options: { ...own, ...flags }, allowPositionals: true });
+  const parsed = parsedOf(args, { ...own, ...flags });
+  if (parsed instanceof Error) {
+    say(`${parsed.message}\n\n${usage()}`);
+    return 2;
+  }
+  const { values, positionals } = parsed;
   const known = only?.measures ?? [];
   const unknown = positionals.find((name) => !known.includes(name));
   if (unknown !== undefined) {

@@ -19,4 +19,6 @@ export interface DispatcherOptions<Tx> {
   readonly onDueIn: (ms: number) => void;
   /** A result was refused: find out whether this worker still lives. */
   readonly onDoubt: () => void;
+  /** A unit that is to leave may be given back. */
+  readonly onQuiet: () => void;
 }

@@ -37,6 +37,8 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
   readonly effects: Effects;
   readonly session: RelaySession<Tx>;
   readonly tell: (event: RelayEvent) => void;
+  readonly quiet: () => void;
+  readonly dueIn: (ms: number) => void;
   readonly wrapRun: RunWrapper | undefined;
   /** A read is on its way: what is settled now may still be in its answer. */
   isReading = false;
@@ -61,6 +63,8 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     this.session = options.session;
     this.effects = options.effects;
     this.tell = options.tell;
+    this.quiet = options.onQuiet;
+    this.dueIn = options.onDueIn;
     this.wrapRun = options.wrapRun;
     this.settler = new Settler({
       effects: options.effects,
@@ -335,10 +339,6 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
   /** Something was refused: find out whether this worker still lives. */
   doubt(): void {
     this.#options.onDoubt();
-  }
-
-  dueIn(ms: number): void {
-    this.#options.onDueIn(ms);
   }
 
   /** The result of a run is written, or refused. */

@@ -5,6 +5,12 @@ import type { Delivery } from './relay-store.ts';
 export type HolderState = 'waits' | 'runs' | 'dead';
 
 /**
+ * How the end of a run changes its line. `yields`: it is tried again, and others take its place meanwhile · `passes`: others go on
+ * once that is written.
+ */
+export type LineChange = 'done' | 'waits' | 'yields' | 'blocks' | 'passes';
+
+/**
  * The deliveries of one key in one unit, in the order they are to run: as many at a time as the line is wide. A holder (a failed one
  * that waits for its retry, or a dead one that blocks) stands before the others: one that waits takes a place, and behind a dead one
  * nothing runs. In a line of width 1 only holders run while there are any, the earliest first.

@@ -2,6 +2,7 @@ import type { Effects } from '../kernel/effects.ts';
 import { uuidV7 } from '../kernel/uuid-v7.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { HandlerDefinition } from './handler.ts';
+import { Heat } from './heat.ts';
 import type { OwnedUnit } from './owned-unit.ts';
 import type { RelayEvent } from './relay-event.ts';
 import type { KeepOptions } from './house-report.ts';
@@ -30,6 +31,8 @@ const BEATS = 5;
 const LOOKS = 10;
 // Without a beat for this part of the lease nothing new is started; at its end everything is dropped.
 const DOUBTFUL_PART = 0.8;
+// After news it looks round about this long, once for all that is told meanwhile: a hundred that start at once are a hundred news.
+const SOON_MS = 50;
 const HOUSE_MS = 5_000;
 // What is started by hand meanwhile is not waited for longer.
 const CARRY_ON_MS = 1_000;
@@ -42,6 +45,7 @@ export class Membership<Tx> {
   readonly #options: MembershipOptions<Tx>;
   #id: string;
   #lanes: readonly Lane[] = [];
+  readonly #heat = new Heat();
   #isStopped = false;
   #loop: Promise<void> | undefined;
   #wake: (() => void) | undefined;
@@ -56,6 +60,7 @@ export class Membership<Tx> {
   /** The lease ran out without a beat: what the database still says about this worker is not its own any more. */
   #isLapsed = false;
   #watchdog: unknown;
+  #soonTimer: unknown;
 
   constructor(options: MembershipOptions<Tx>) {
     this.#options = options;
@@ -82,14 +87,25 @@ export class Membership<Tx> {
   /** Something is not as it was thought: beat and look round now. */
   lookNow(): void {
     this.#lastBeatMs = Math.min(this.#lastBeatMs, this.#options.effects.monoMs() - this.#options.leaseMs / BEATS);
-    this.#isWoken = true;
-    this.#wake?.();
+    this.#wakeUp();
+  }
+
+  /** Others came or went, or a unit can be given back now: a look-round in a moment, so that no unit waits for the next. */
+  lookSoon(): void {
+    const { effects } = this.#options;
+    if (this.#isStopped || this.#soonTimer !== undefined) return;
+    const ms = Math.ceil(SOON_MS * (0.5 + effects.random()));
+    this.#soonTimer = effects.setTimer(() => {
+      this.#soonTimer = undefined;
+      this.#wakeUp();
+    }, ms);
   }
 
   /** Ends the loop; the beat goes on by hand until `leave`. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    if (this.#carryOnTimer !== undefined) this.#options.effects.clearTimer(this.#carryOnTimer);
+    for (const timer of [this.#carryOnTimer, this.#soonTimer])
+      if (timer !== undefined) this.#options.effects.clearTimer(timer);
     this.#wake?.();
     // Not for the housekeeping: it may take long, and ends with its connection.
     await this.#loop;
@@ -179,7 +195,7 @@ export class Membership<Tx> {
     this.#applyLimits(survey);
     // Whoever was buried is told nothing of its service.
     if (survey.workers.some(({ id }) => id === this.#id)) dispatcher.breakers.see(survey.breakers);
-    for (const unit of dispatcher.units.values()) unit.cool();
+    this.#heat.feel(dispatcher.units.values());
     for (const lane of this.#lanes) this.#markSurplus(lane, survey);
     await this.#acquire(survey);
     const leaving = [...dispatcher.units.values()].filter((unit) => unit.phase === 'leaving' && unit.isQuiet);
@@ -234,7 +250,7 @@ export class Membership<Tx> {
     const staying = this.#unitsOf(lane).filter(({ phase }) => phase !== 'leaving');
     const surplus = staying.length - shareOf(lane, survey.workers, this.#id);
     if (surplus <= 0) return;
-    for (const unit of leavingOf(staying, surplus)) {
+    for (const unit of leavingOf(staying, surplus, (one) => this.#heat.of(one))) {
       unit.phase = 'leaving';
       dispatcher.laneOf(unit.token.unit)?.removeUnit(unit.token.unit);
     }
@@ -260,6 +276,8 @@ export class Membership<Tx> {
       if (token.unit === HOUSE_UNIT) this.#house = token;
       else dispatcher.addUnit(token, { isOrphaned: orphaned.get(token.unit) ?? false });
     }
+    // Others reached for the same: some may be left.
+    if (tokens.length < wanted.length) this.lookSoon();
     const units = tokens.map(({ unit }) => unit);
     tell({ kind: 'units-acquired', units, orphaned: units.filter((unit) => orphaned.get(unit)).length });
     onUnits();
@@ -338,6 +356,11 @@ export class Membership<Tx> {
     dispatcher.isHeld = this.#isStopped || silentMs >= leaseMs * DOUBTFUL_PART;
     if (!dispatcher.isHeld) dispatcher.pumpSoon();
     this.#watchdog = effects.setTimer(() => this.#watch(), Math.ceil(leaseMs / LOOKS));
+  }
+
+  #wakeUp(): void {
+    this.#isWoken = true;
+    this.#wake?.();
   }
 
   #sleep(ms: number): Promise<void> {

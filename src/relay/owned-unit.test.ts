@@ -94,6 +94,21 @@ describe('a line', () => {
   });
 });
 
+describe('a unit that is to leave', () => {
+  test('tells when nothing runs there and nothing is being written any more', () => {
+    const unit = ownedUnit();
+    for (const delivery of [row(1), row(2), row(3)]) unit.addReady(delivery);
+    for (let left = 3; left > 0; left -= 1) start(unit);
+    end(unit, row(1));
+    unit.phase = 'leaving';
+    unit.interrupted(row(2));
+    unit.ended(row(3), 'done');
+    expect(told.quiet).toEqual([]);
+    unit.settled(row(3), false);
+    expect(told.quiet).toEqual([true]);
+  });
+});
+
 describe('what is known', () => {
   test('loading forgets a holder that was freed by somebody else after its run ended', () => {
     const unit = ownedUnit();

@@ -1,5 +1,5 @@
 import { DueRows } from './due-rows.ts';
-import { type HolderState, KeyLine } from './key-line.ts';
+import { type HolderState, KeyLine, type LineChange } from './key-line.ts';
 import { depthOf, isShort, noteFetched, takeTail, withoutPayload } from './line-room.ts';
 import { type Lines, widthOf } from './lines.ts';
 import type { Behind, Delivery, Token, UnitLoad } from './relay-store.ts';
@@ -14,13 +14,9 @@ export interface UnitSink {
   wanted(unit: OwnedUnit, line: KeyLine, seqs: readonly number[], isAhead: boolean): void;
   /** To be set aside behind a dead letter; without one: it is due and there is no place for it, so it is to stand in line as ready. */
   moved(unit: OwnedUnit, delivery: Delivery, behind?: Behind): void;
+  /** It was to leave, and nothing runs there any more. */
+  quiet(): void;
 }
-
-/**
- * How the end of a run changes its line. `yields`: it is tried again, and others take its place meanwhile · `passes`: others go on
- * once that is written, see `passed`.
- */
-export type LineChange = 'done' | 'waits' | 'yields' | 'blocks' | 'passes';
 
 /**
  * One unit in the memory of its owner: who is next in each key, what runs, what is known. It never waits and touches no
@@ -39,9 +35,6 @@ export class OwnedUnit {
   readonly marks: StartMarks;
   /** Raised whenever a run ends: a load that was on its way then tells the past. */
   endings = 0;
-  /** How much has ended here of late: see `cool`. */
-  heat = 0;
-  #endingsFelt = 0;
   /** Not loaded before this time of the monotonic clock. */
   loadAfterMs: number = -Infinity;
   /** Raised whenever it starts over: what was asked for before is not wanted any more. */
@@ -103,12 +96,6 @@ export class OwnedUnit {
   /** How many keys wait until one of theirs is tried again. */
   get waitingKeys(): number {
     return this.#waitingKeys;
-  }
-
-  /** With every look round: what ended before counts half, what has ended since whole. */
-  cool(): void {
-    this.heat = this.heat / 2 + this.endings - this.#endingsFelt;
-    this.#endingsFelt = this.endings;
   }
 
   /** Forgets what is queued; what runs goes on. The unit must be loaded again before it is read. */
@@ -239,20 +226,20 @@ export class OwnedUnit {
   interrupted({ seq }: Delivery): void {
     this.endings++;
     this.#running.delete(seq);
+    this.#tellQuiet();
   }
 
   /** The result is written. `isReading`: a read that began before may still show the row; `faded` when it is over. */
   settled({ seq, key }: Delivery, isReading: boolean): void {
-    if (this.#due.settled(seq, isReading)) return;
-    this.marks.forget(seq);
-    if (isReading) this.#fading.add(seq);
-    this.#settling.remove(seq, key);
+    if (!this.#due.settled(seq, isReading)) {
+      this.marks.forget(seq);
+      if (isReading) this.#fading.add(seq);
+      this.#settling.remove(seq, key);
+    }
+    this.#tellQuiet();
   }
 
-  /**
-   * Resolves when no result of this key is on its way to the database; nothing when none is. Not waited for where several of a key run
-   * at once: the order of their effects is not promised, and the moment when none is being written might never come.
-   */
+  /** Resolves when no result of this key is being written; nothing when none is, or where several run at once: it might never be so. */
   whenSettled(key: string): Promise<void> | undefined {
     return this.#widthOf(key) > 1 ? undefined : this.#settling.whenNoneOf(key);
   }
@@ -277,6 +264,10 @@ export class OwnedUnit {
       line.busy++;
     }
     return more;
+  }
+
+  #tellQuiet(): void {
+    if (this.phase === 'leaving' && this.isQuiet) this.#sink.quiet();
   }
 
   #clearLines(): void {

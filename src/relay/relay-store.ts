@@ -312,6 +312,9 @@ export interface RunningReport {
   readonly startedMsAgo: number;
 }
 
+/** What workers are told: there is something to read, for those that sleep · a worker has come or gone, or has given units back. */
+export type News = 'messages' | 'units';
+
 /** One worker's conversation with the database. Every call is bounded by a timeout and rejects when the database is away. */
 export interface RelaySession<Tx> {
   /**
@@ -370,8 +373,8 @@ export interface RelaySession<Tx> {
   doze(workerId: string): Promise<void>;
   /** Senders need not wake it any more. */
   rouse(workerId: string): Promise<void>;
-  /** Calls back when somebody wakes the workers. False: there is no way to be woken here, poll. */
-  listen(onWake: () => void): Promise<boolean>;
+  /** Calls back when somebody tells the workers something. False: there is no way to be told here, poll. */
+  listen(onNews: (news: News) => void): Promise<boolean>;
   /** The housekeeper's round: expired keys, the history's ring, adoption, the sample of what is open. */
   tidy(keep: KeepOptions): Promise<HouseReport>;
   /** Is told all that the relay tells, for what a store counts. */

@@ -8,7 +8,7 @@ import { Mirror, type MirrorOptions } from './mirror.ts';
 import { Reader } from './reader.ts';
 import type { RelayEvent, RelayObserver } from './relay-event.ts';
 import type { KeepOptions } from './house-report.ts';
-import type { RelaySession } from './relay-store.ts';
+import type { News, RelaySession } from './relay-store.ts';
 import type { RunWrapper } from './run-wrapper.ts';
 
 /** What a relay is made of. */
@@ -80,6 +80,7 @@ class Relay<Tx> implements RunningRelay {
       onRoom: () => this.#reader.refill(),
       onDueIn: (ms) => this.#reader.lookWithin(ms),
       onDoubt: () => this.#membership.lookNow(),
+      onQuiet: () => this.#membership.lookSoon(),
     });
     const dispatcher = this.#dispatcher;
     this.#mirrors = parts.mirrors.map((mirror) => new Mirror({ session, effects, tell }, dispatcher, mirror));
@@ -109,8 +110,10 @@ class Relay<Tx> implements RunningRelay {
     try {
       await this.#membership.start();
       this.#tell({ kind: 'started', handlers: this.#announced() });
-      // Whoever wakes it may also have paused a handler or died: the look-round is cheap.
-      this.#reader.start(await this.#parts.session.listen(() => this.#reader.wake()));
+      const hear = (news: News): void => (news === 'units' ? this.#membership.lookSoon() : this.#reader.wake());
+      this.#reader.start(await this.#parts.session.listen(hear));
+      // Who came between the first look-round and now was not heard.
+      this.#membership.lookSoon();
       for (const mirror of this.#mirrors) mirror.start();
     } catch (error) {
       await this.#membership.stop();

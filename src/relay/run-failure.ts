@@ -7,7 +7,7 @@ import { initialState, resume } from '../retry/state.ts';
 import { toDeliveryError } from './delivery-error.ts';
 import { type HandlerDefinition, type OnDead, rulesOf, type RunRules } from './handler.ts';
 import { retryHolds } from './lines.ts';
-import type { LineChange } from './owned-unit.ts';
+import type { LineChange } from './key-line.ts';
 import type { RelayEvent } from './relay-event.ts';
 import type { Delivery, DeliveryError, EndedTarget, Settlement } from './relay-store.ts';
 

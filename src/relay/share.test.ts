@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { leavingOf, shareOf } from './share.ts';
+import { leavingOf, shareOf, type UnitRuns } from './share.ts';
 
 const lane = (number: number, unitCount: number): Parameters<typeof shareOf>[0] => ({
   lane: number,
@@ -40,11 +40,13 @@ test('the remainders of several lanes do not all meet the same worker', () => {
   expect(ofA.toSorted((a, b) => a - b)).toEqual([10, 11, 11]);
 });
 
-const unit = (number: number, heat: number, runningCount = 0): Parameters<typeof leavingOf>[0][number] => ({
+const unit = (number: number, heat: number, runningCount = 0): UnitRuns & { readonly heat: number } => ({
   token: { unit: number },
   heat,
   runningCount,
 });
+
+const heatOf = ({ heat }: { readonly heat: number }): number => heat;
 
 test('as many leave as are too many, and of the hot ones their part to within one', () => {
   fc.assert(
@@ -55,7 +57,7 @@ test('as many leave as are too many, and of the hot ones their part to within on
       (heats, part, hotCount) => {
         const units = heats.map((heat, index) => unit(index, heat));
         const surplus = 1 + (part % units.length);
-        const leaving = leavingOf(units, surplus);
+        const leaving = leavingOf(units, surplus, heatOf);
         expect(new Set(leaving).size).toBe(surplus);
         const hottest = [...units].sort((a, b) => b.heat - a.heat || a.token.unit - b.token.unit).slice(0, hotCount);
         const left = hottest.filter((one) => leaving.includes(one)).length;
@@ -67,7 +69,7 @@ test('as many leave as are too many, and of the hot ones their part to within on
 
 test('of two that are as hot the one in which less runs leaves, whether few leave or most', () => {
   const units = [unit(1, 0, 3), unit(2, 0), unit(3, 9), unit(4, 9, 1)];
-  const leaving = (surplus: number): number[] => leavingOf(units, surplus).map(({ token }) => token.unit);
+  const leaving = (surplus: number): number[] => leavingOf(units, surplus, heatOf).map(({ token }) => token.unit);
   expect(leaving(2)).toEqual([3, 2]);
   expect(leaving(1)).toEqual([3]);
   expect(leaving(3)).toEqual([2, 3, 4]);

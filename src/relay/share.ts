@@ -18,8 +18,7 @@ export function shareOf(lane: Lane, workers: Survey['workers'], me: string): num
 }
 
 /** What is known of a unit when it is decided who leaves. */
-export interface UnitHeat {
-  readonly heat: number;
+export interface UnitRuns {
   readonly runningCount: number;
   readonly token: { readonly unit: number };
 }
@@ -29,8 +28,12 @@ export interface UnitHeat {
  * units that rest, and few keys with all the work would stay where they are for ever. Of neighbours in heat the one with
  * fewer runs leaves: it stands still until they have ended.
  */
-export function leavingOf<U extends UnitHeat>(units: readonly U[], surplus: number): readonly U[] {
-  const byHeat = [...units].sort((a, b) => b.heat - a.heat || a.token.unit - b.token.unit);
+export function leavingOf<U extends UnitRuns>(
+  units: readonly U[],
+  surplus: number,
+  heatOf: (unit: U) => number,
+): readonly U[] {
+  const byHeat = [...units].sort((a, b) => heatOf(b) - heatOf(a) || a.token.unit - b.token.unit);
   const byRuns = (group: readonly U[]): U[] => [...group].sort((a, b) => a.runningCount - b.runningCount);
   if (surplus * 2 <= units.length) return groups(byHeat, surplus).flatMap((group) => byRuns(group).slice(0, 1));
   const staying = groups(byHeat, units.length - surplus).map((group) => byRuns(group).at(-1));

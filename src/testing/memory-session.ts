@@ -10,6 +10,7 @@ import {
   type FetchTarget,
   type Lane,
   type MarkTarget,
+  type News,
   type ReadAnswer,
   type ReadRequest,
   type RelaySession,
@@ -49,15 +50,17 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
   readonly number: number;
   readonly #tables: MemoryTables;
   readonly #wakeAll: () => void;
+  readonly #tellUnits: () => void;
   readonly #open = new Set<OpenTransaction>();
-  #onWake: (() => void) | undefined;
+  #onNews: ((news: News) => void) | undefined;
   #isCut = false;
   #isClosed = false;
 
-  constructor(tables: MemoryTables, number: number, wakeAll: () => void) {
+  constructor(tables: MemoryTables, number: number, tellAll: (news: News) => void) {
     this.#tables = tables;
     this.number = number;
-    this.#wakeAll = wakeAll;
+    this.#wakeAll = () => tellAll('messages');
+    this.#tellUnits = () => tellAll('units');
   }
 
   /** The process behind it is gone: nothing is answered from now on, and what was not on its way to a commit is rolled back. */
@@ -67,11 +70,11 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
     this.#open.clear();
   }
 
-  wake(): void {
+  hear(news: News): void {
     const { call, step } = { call: 'wake', step: 'before' } as const;
     const fault = this.#tables.settings.fault({ session: this.number, call, step });
     const notify = (): void => {
-      if (!this.#isCut && !this.#isClosed) this.#onWake?.();
+      if (!this.#isCut && !this.#isClosed) this.#onNews?.(news);
     };
     if (fault?.end !== undefined) return;
     void this.#after(fault?.delayMs ?? 0).then(notify);
@@ -87,6 +90,7 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
       const expiresAtMs = this.#tables.nowMs() + worker.leaseMs;
       const { id, service } = worker;
       this.#tables.workers.set(id, { id, service, lanes: lanes.map(({ lane }) => lane), expiresAtMs });
+      this.#tellUnits();
       return lanes;
     });
   }
@@ -133,7 +137,7 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
         lease.owner = undefined;
         lease.epoch += 1;
       }
-      this.#wakeAll();
+      this.#tellUnits();
     });
   }
 
@@ -151,7 +155,7 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
       }
       this.#tables.workers.delete(workerId);
       this.#tables.waiters.delete(workerId);
-      this.#wakeAll();
+      this.#tellUnits();
     });
   }
 
@@ -243,9 +247,9 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
     return this.#call('rouse', () => void this.#tables.waiters.delete(workerId));
   }
 
-  listen(onWake: () => void): Promise<boolean> {
+  listen(onNews: (news: News) => void): Promise<boolean> {
     return this.#call('listen', () => {
-      this.#onWake = onWake;
+      this.#onNews = onNews;
       return true;
     });
   }

@@ -1,7 +1,7 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import type { Effects } from '../kernel/effects.ts';
 import { HoldfastError } from '../kernel/error.ts';
-import type { DeliveryError, RelayStore } from '../relay/relay-store.ts';
+import type { DeliveryError, News, RelayStore } from '../relay/relay-store.ts';
 import { systemEffects } from '../system/effects.ts';
 import type { Fault, FaultPoint } from './memory-fault.ts';
 import { MemoryOperator } from './memory-operator.ts';
@@ -92,11 +92,12 @@ const WEEK_MS = 7 * 86_400_000;
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const tables = tablesFor(options);
   const sessions: MemorySession[] = [];
-  const wake = (): void => {
-    for (const session of sessions) session.wake();
+  const tellAll = (news: News): void => {
+    for (const session of sessions) session.hear(news);
   };
+  const wake = (): void => tellAll('messages');
   const openSession = (): MemorySession => {
-    const session = new MemorySession(tables, sessions.length + 1, wake);
+    const session = new MemorySession(tables, sessions.length + 1, tellAll);
     sessions.push(session);
     return session;
   };

@@ -9,12 +9,18 @@ export class Arrivals {
   readonly #stage: Stage;
   readonly #random: SeededRandom;
   readonly #session: Pick<RelaySession<never>, 'receive'>;
+  #unanswered = 0;
 
   /** `random` is its own, so that what others do in a schedule is the same without it. */
   constructor(stage: Stage, random: SeededRandom, session: Pick<RelaySession<never>, 'receive'>) {
     this.#stage = stage;
     this.#random = random;
     this.#session = session;
+  }
+
+  /** All that has arrived so far is acknowledged. */
+  get areAnswered(): boolean {
+    return this.#unanswered === 0;
   }
 
   plan(draft: (about: Partial<NewMessage>) => NewMessage, sent: (message: NewMessage) => SentMessage): void {
@@ -33,10 +39,12 @@ export class Arrivals {
   /** Until there is an answer, as a consumer does: only then may it be acknowledged. */
   async #receive(message: NewMessage, known: SentMessage): Promise<void> {
     const { sends, time, trace } = this.#stage;
+    this.#unanswered += 1;
     for (;;) {
       try {
         const [result] = await this.#session.receive([{ ...message, sourceId: 'broker' }], 86_400_000);
         trace(`arrives ${message.id}: ${result?.kind}`);
+        this.#unanswered -= 1;
         if (known.committedStep === undefined) sends.committed([known]);
         return;
       } catch {

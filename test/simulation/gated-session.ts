@@ -77,7 +77,7 @@ function plainCalls<Tx>(session: RelaySession<Tx>, gate: Gate): Plain<Tx> {
     mirrored: (deliveries) => through(() => session.mirrored(deliveries)),
     doze: (id) => through(() => session.doze(id)),
     rouse: (id) => through(() => session.rouse(id)),
-    listen: (onWake) => through(() => session.listen(() => gate.run(onWake))),
+    listen: (onNews) => through(() => session.listen((news) => gate.run(() => onNews(news)))),
     tidy: (keep) => through(() => session.tidy(keep)),
     close: () => through(() => session.close()),
   };

@@ -131,12 +131,11 @@ class Simulation {
     this.#planTrouble();
     this.#operators.plan();
     // Last, and with a chance of its own: the rest of a schedule stays as it is.
-    this.#senders.planArrivals(
-      new Arrivals(this.#stage, new SeededRandom(this.#seed ^ 0x27d4eb2f), this.#session(undefined)),
-    );
+    const arrivals = new Arrivals(this.#stage, new SeededRandom(this.#seed ^ 0x27d4eb2f), this.#session(undefined));
+    this.#senders.planArrivals(arrivals);
     await time.advance(temper.chaosMs);
     await this.#calmDown();
-    await this.#finish();
+    await this.#finish(arrivals);
     const generationOf = temper.isPinned
       ? (worker: number): number | undefined => this.#workers[worker - 1]?.generation
       : undefined;
@@ -347,10 +346,10 @@ class Simulation {
   }
 
   /** Lets everything come to its end, replaying dead letters, and stops. */
-  async #finish(): Promise<void> {
+  async #finish(arrivals: Arrivals): Promise<void> {
     const { store, time, problems, trace } = this.#stage;
     const untilMs = time.monoMs() + SETTLE_MS;
-    while (store.deliveries().length > 0 && time.monoMs() < untilMs) {
+    while ((store.deliveries().length > 0 || !arrivals.areAnswered) && time.monoMs() < untilMs) {
       await time.advance(250);
       this.#operators.clear();
     }

@@ -9,6 +9,7 @@ export const told = {
   runnable: [] as Delivery[],
   parked: [] as number[],
   linedUp: [] as number[],
+  quiet: [] as true[],
   wanted: [] as { line: KeyLine; seqs: readonly number[]; isAhead: boolean }[],
 };
 
@@ -21,6 +22,7 @@ export function ownedUnit(options: { parks?: boolean; carefulStarts?: number; li
   const sink = {
     runnable: (delivery: Delivery) => void told.runnable.push(delivery),
     moved: (_: OwnedUnit, { seq }: Delivery, behind?: Behind) => void (behind ? told.parked : told.linedUp).push(seq),
+    quiet: () => void told.quiet.push(true),
     wanted: (_: OwnedUnit, line: KeyLine, seqs: readonly number[], isAhead: boolean) =>
       void told.wanted.push({ line, seqs, isAhead }),
   };

@@ -6,8 +6,8 @@ import { numberList } from './number-list.ts';
 type LeaseActs = Pick<RelaySession<never>, 'beat' | 'survey' | 'acquire' | 'release' | 'leave' | 'doze' | 'rouse'>;
 
 /** Living, owning and leaving, over the connection of the heartbeat. All times are the database's. */
-export function leaseActs(link: Link, schema: string, wake: string): LeaseActs {
-  const statements = leaseStatements(schema, wake);
+export function leaseActs(link: Link, schema: string, tellUnits: string): LeaseActs {
+  const statements = leaseStatements(schema, tellUnits);
   return {
     beat: async (workerId, leaseMs, running) => {
       const reports = running.map(({ id, unit, attempt, startedMsAgo }) => ({ id, unit, attempt, ago: startedMsAgo }));
@@ -42,8 +42,8 @@ function tokens(list: readonly Token[]): [units: string, epochs: string] {
   return [numberList(list.map(({ unit }) => unit)), numberList(list.map(({ epoch }) => epoch))];
 }
 
-/** The statements of ownership, for one schema. `wake` is a query that wakes the sleepers. */
-export function leaseStatements(schema: string, wake: string): Readonly<Record<keyof LeaseActs | 'bury', string>> {
+/** The statements of ownership, for one schema. `tellUnits` is a query that tells the others of units that are free. */
+export function leaseStatements(schema: string, tellUnits: string): Readonly<Record<keyof LeaseActs | 'bury', string>> {
   const worker = '$1::text::uuid';
   const seen = `unnest($2::text::int[], $3::text::bigint[]) as t (unit, epoch)`;
   return {
@@ -86,14 +86,14 @@ export function leaseStatements(schema: string, wake: string): Readonly<Record<k
         select l.unit from ${schema}.lease l join ${seen} on t.unit = l.unit and t.epoch = l.epoch
         where l.owner = ${worker} order by l.unit for update of l),
       given as (update ${schema}.lease l set owner = null, epoch = l.epoch + 1 from mine where l.unit = mine.unit)
-      ${wake}`,
+      ${tellUnits}`,
     leave: `with mine as (
         select l.unit from ${schema}.lease l where l.owner = ${worker} order by l.unit for update),
       given as (update ${schema}.lease l set owner = null, epoch = l.epoch + 1 from mine where l.unit = mine.unit),
       unseen as (delete from ${schema}.running where worker = ${worker}),
       awake as (delete from ${schema}.waiter where worker = ${worker}),
       gone as (delete from ${schema}.worker where id = ${worker})
-      ${wake}`,
+      ${tellUnits}`,
     // Nobody who was buried meanwhile: nothing would ever take that row away. The lock makes a burial wait.
     doze: `insert into ${schema}.waiter (worker) select id from ${schema}.worker where id = ${worker} for key share
       on conflict do nothing`,

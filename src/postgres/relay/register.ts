@@ -33,9 +33,10 @@ type RegisterStatements = Readonly<
 export function registerAct(
   link: Link,
   schema: string,
+  tellUnits: string,
   effects: Effects,
 ): (worker: WorkerRegistration) => Promise<readonly Lane[]> {
-  const statements = registerStatements(schema);
+  const statements = registerStatements(schema, tellUnits);
   const adoption = adoptStatements(schema);
   return async (worker) => {
     const { id, name, service, generation, leaseMs } = worker;
@@ -50,8 +51,8 @@ export function registerAct(
   };
 }
 
-/** $1: the service · $2: the handlers as JSON · $3: the generation of the worker. */
-function registerStatements(schema: string): RegisterStatements {
+/** `tellUnits` tells the others that one has come. $1: the service · $2: the handlers as JSON · $3: the generation of the worker. */
+function registerStatements(schema: string, tellUnits: string): RegisterStatements {
   const told = `json_to_recordset($2::text::json) as t (name text, pinned boolean, repeatable boolean, types text[],
     breaker text, failures int)`;
   const mine = `${told} join ${schema}.handler h on h.service = $1::text and h.name = t.name`;
@@ -78,10 +79,12 @@ function registerStatements(schema: string): RegisterStatements {
       select (select coalesce(max(id), 0) from ${schema}.lane) + row_number() over (order by h.id), h.id, ${generation}
       from ${mine} where not exists (
         select from ${schema}.lane l where l.handler = h.id and l.generation is not distinct from ${generation})`,
-    worker: `insert into ${schema}.worker (id, name, service, generation, lanes, expires_at, lease_ms)
-      values ($1::text::uuid, $2::text, $3::text, $4::text::bigint, $5::text::smallint[],
-        clock_timestamp() + $6::text::float8 * interval '1 millisecond', ceil($6::text::float8))
-      on conflict (id) do update set lanes = excluded.lanes, expires_at = excluded.expires_at`,
+    worker: `with joined as (
+        insert into ${schema}.worker (id, name, service, generation, lanes, expires_at, lease_ms)
+        values ($1::text::uuid, $2::text, $3::text, $4::text::bigint, $5::text::smallint[],
+          clock_timestamp() + $6::text::float8 * interval '1 millisecond', ceil($6::text::float8))
+        on conflict (id) do update set lanes = excluded.lanes, expires_at = excluded.expires_at)
+      ${tellUnits}`,
     lanes: `select l.id, h.name, ${units} from ${mine} join ${schema}.lane l on l.handler = h.id
         and l.generation is not distinct from ${generation} order by l.id`,
     // A lane that nobody can own yet.

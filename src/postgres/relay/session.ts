@@ -14,7 +14,7 @@ import { settleActs } from './settle.ts';
 import { tallied } from './tally-acts.ts';
 import { tidyAct } from './tidy.ts';
 import { WakeListener } from './wake-listener.ts';
-import { wakeStatement } from './wake-statement.ts';
+import { unitsNewsStatement } from './wake-statement.ts';
 
 /** What a session is made of. */
 export interface SessionParts<Tx> {
@@ -55,8 +55,9 @@ export async function openSession<Tx>(parts: SessionParts<Tx>): Promise<RelaySes
     throw error;
   }
   let leaseMs = DEFAULT_LEASE_MS;
-  const register = registerAct(house, schema, effects);
-  const lease = leaseActs(beat, schema, wakeStatement(schema, channel));
+  const tellUnits = unitsNewsStatement(channel);
+  const register = registerAct(house, schema, tellUnits, effects);
+  const lease = leaseActs(beat, schema, tellUnits);
   const counted = {
     beat: lease.beat,
     leave: lease.leave,
@@ -73,8 +74,8 @@ export async function openSession<Tx>(parts: SessionParts<Tx>): Promise<RelaySes
     ...readActs(read, schema),
     ...settleActs(settle, schema),
     commit: commitAct(driver, schema, parts.wrap, () => leaseMs),
-    listen: async (onWake) => {
-      const listener = new WakeListener(parts.listenDriver, beat, channel, effects, onWake);
+    listen: async (onNews) => {
+      const listener = new WakeListener(parts.listenDriver, beat, channel, effects, onNews);
       listeners.add(listener);
       return listener.start();
     },

@@ -1,6 +1,8 @@
 import type { Effects } from '../../kernel/effects.ts';
+import type { News } from '../../relay/relay-store.ts';
 import { newId } from '../../system/new-id.ts';
 import type { Driver, Link, Subscription } from '../driver/driver.ts';
+import { UNITS_NEWS } from './wake-statement.ts';
 
 /** How long a notification to oneself may take. */
 const ANSWER_MS = 2_000;
@@ -11,14 +13,14 @@ const FIRST_RETRY_MS = 500;
 /**
  * Listens on a channel, and makes sure that it hears: behind a transaction pooler LISTEN succeeds and nothing ever arrives. So a
  * notification to itself must come back, at the start and every 30 s, sent over another connection: over its own it would come
- * back even there. A lost connection is opened again; what may have been missed meanwhile counts as a wake-up.
+ * back even there. A lost connection is opened again; what may have been missed meanwhile counts as heard.
  */
 export class WakeListener {
   readonly #driver: Driver<unknown>;
   readonly #sender: Link;
   readonly #channel: string;
   readonly #effects: Effects;
-  readonly #onWake: () => void;
+  readonly #onNews: (news: News) => void;
   readonly #test: string = `test ${newId()}`;
   #heard: ((isHeard: boolean) => void) | undefined;
   #subscription: Subscription | undefined;
@@ -27,12 +29,12 @@ export class WakeListener {
   #turn = 0;
   #isClosed = false;
 
-  constructor(driver: Driver<unknown>, sender: Link, channel: string, effects: Effects, onWake: () => void) {
+  constructor(driver: Driver<unknown>, sender: Link, channel: string, effects: Effects, onNews: (news: News) => void) {
     this.#driver = driver;
     this.#sender = sender;
     this.#channel = channel;
     this.#effects = effects;
-    this.#onWake = onWake;
+    this.#onNews = onNews;
   }
 
   /** False, with nothing left open, when notifications do not arrive. */
@@ -62,7 +64,8 @@ export class WakeListener {
   }
 
   #take(payload: string): void {
-    if (payload === '') this.#onWake();
+    if (payload === '') this.#onNews('messages');
+    else if (payload === UNITS_NEWS) this.#onNews('units');
     else if (payload === this.#test) this.#heard?.(true);
   }
 
@@ -92,7 +95,7 @@ export class WakeListener {
   async #reopen(retryMs: number): Promise<void> {
     await this.#drop();
     if (await this.#open().catch(() => false)) {
-      this.#onWake();
+      for (const news of ['messages', 'units'] as const) this.#onNews(news);
       this.#testLater();
     } else {
       this.#later(retryMs, () => this.#reopen(Math.min(retryMs * 2, TEST_EVERY_MS)));

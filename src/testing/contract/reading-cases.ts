@@ -195,7 +195,7 @@ function wakeCases(): readonly ContractCase[] {
     promise('a worker that dozes is woken by a commit', async (kit) => {
       const worker = await kit.own();
       let wakes = 0;
-      const canWake = await worker.session.listen(() => wakes++);
+      const canWake = await worker.session.listen((news) => void (news === 'messages' && wakes++));
       await worker.session.doze(worker.id);
       await worker.session.doze(worker.id);
       await kit.send('k');
@@ -203,6 +203,21 @@ function wakeCases(): readonly ContractCase[] {
       await worker.session.rouse(worker.id);
       await worker.session.rouse(worker.id);
       mustEqual((await worker.read()).ready.length, 1, 'and finds the message');
+    }),
+    promise('workers are told of one that comes, gives units back, or goes', async (kit) => {
+      const worker = await kit.own();
+      let told = 0;
+      const canHear = await worker.session.listen((news) => void (news === 'units' && told++));
+      const heard = async (what: string): Promise<void> => {
+        if (canHear) await kit.until(async () => told > 0, what);
+        told = 0;
+      };
+      const other = await kit.join();
+      await heard('of one that comes');
+      await other.session.release(other.id, []);
+      await heard('of units that are given back');
+      await other.session.leave(other.id);
+      await heard('of one that goes');
     }),
   ];
 }
