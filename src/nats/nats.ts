@@ -8,13 +8,14 @@ import type {
   OutboundMessage,
   PublishResult,
 } from '../transport/broker.ts';
+import { PlaceGroup } from '../transport/place-group.ts';
 import { transportOf } from '../transport/transport-of.ts';
 import type { Transport } from '../transport/transport.ts';
 import { topicOfType } from '../transport/topic-of-type.ts';
 import { AckedPublisher } from './acked-publisher.ts';
-import { GroupReader } from './group-reader.ts';
 import type { NatsLibrary } from './nats-library.ts';
 import { NatsLinks } from './nats-link.ts';
+import { StreamReader } from './stream-reader.ts';
 import { Topology } from './topology.ts';
 
 /** What `nats` takes. Only the servers must be there. */
@@ -129,17 +130,24 @@ class NatsBroker implements Broker {
   }
 
   async consume(request: ConsumeRequest): Promise<Consumption> {
-    const reader = new GroupReader({
-      link: await this.#links.open(),
+    const link = await this.#links.open();
+    const parts = {
+      link,
       topology: this.#topology,
-      places: this.#topology.placesOf(request.group, request.types, request.isDead),
-      request,
       left: this.#left,
       keepMs: this.#keepMs,
       effects: systemEffects,
+    };
+    const group = new PlaceGroup({
+      ...parts,
+      request,
+      places: this.#topology.placesOf(request.group, request.types, request.isDead),
+      nameOf: ({ stream }) => stream,
+      readerOf: (place, events) => new StreamReader({ ...parts, ...events, place }),
+      close: () => link.close(),
     });
-    await reader.start();
-    return reader;
+    await group.start();
+    return group;
   }
 
   close(): Promise<void> {

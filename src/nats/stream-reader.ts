@@ -1,6 +1,6 @@
 import type { Effects } from '../kernel/effects.ts';
 import { createSleep } from '../kernel/sleep.ts';
-import type { ConsumeRequest } from '../transport/broker.ts';
+import type { PlaceEvents, PlaceReader } from '../transport/place-group.ts';
 import { within } from '../transport/within.ts';
 import { Hand } from './hand.ts';
 import type { JetStreamMessage, Pulling } from './nats-library.ts';
@@ -11,7 +11,7 @@ import { type PlaceRequest, type Topology, WORKING_MS } from './topology.ts';
 import { trimStream } from './trim-stream.ts';
 
 /** What a reader of one stream works with. */
-export interface StreamReaderOptions {
+export interface StreamReaderOptions extends PlaceEvents {
   readonly link: NatsLink;
   readonly topology: Topology;
   readonly place: PlaceRequest;
@@ -19,9 +19,6 @@ export interface StreamReaderOptions {
   /** Messages that all consumers have acknowledged are taken away when they are this old. */
   readonly keepMs: number;
   readonly effects: Effects;
-  readonly onBatch: ConsumeRequest['onBatch'];
-  /** Is told once that nothing more will come of this stream. Nothing is told after `start` has rejected, or of what was stopped. */
-  readonly onLost: (reason: unknown) => void;
 }
 
 const AT_ONCE = 500;
@@ -37,7 +34,7 @@ const NANOS = 1_000_000;
  * Reads one stream for a group, as long as it has the place of its reader. What has arrived is handed over, a batch after the other and in
  * the order of the stream, and acknowledged when it is stored. While that takes long, the server is told that it is worked on.
  */
-export class StreamReader {
+export class StreamReader implements PlaceReader {
   readonly #options: StreamReaderOptions;
   readonly #place: ReaderPlace;
   readonly #hand = new Hand();
@@ -56,7 +53,7 @@ export class StreamReader {
     this.#place = new ReaderPlace({ client, manager, ...topology.readersOf(place), left, effects });
   }
 
-  /** Makes sure that the stream and the consumer are there, and begins to read once no other does. Rejects when it cannot. */
+  /** Makes sure that the stream and the consumer are there, and begins to read once no other does. */
   async start(): Promise<void> {
     const { link, topology, place } = this.#options;
     await topology.declareStream(link.manager, place.stream);

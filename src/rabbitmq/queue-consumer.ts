@@ -1,27 +1,25 @@
 import type { ConsumeRequest, InboundMessage } from '../transport/broker.ts';
 import type { KeyLock } from '../transport/key-lock.ts';
+import type { PlaceEvents, PlaceReader } from '../transport/place-group.ts';
 import type { AmqpChannel, AmqpMessage } from './amqp-client.ts';
 import type { AmqpLink } from './amqp-link.ts';
 import { inboundOf } from './amqp-message.ts';
 import type { QueueRequest, Topology } from './topology.ts';
 
 /** What a consumer of one queue works with. */
-export interface QueueConsumerOptions {
+export interface QueueConsumerOptions extends PlaceEvents {
   readonly link: AmqpLink;
   readonly topology: Topology;
   readonly queue: QueueRequest;
   readonly request: Pick<ConsumeRequest, 'group'>;
   readonly prefetch: number;
   readonly lock: KeyLock | undefined;
-  readonly onBatch: ConsumeRequest['onBatch'];
-  /** Is told once that nothing more will come of this queue. Nothing is told after `start` has rejected, or of what was stopped. */
-  readonly onLost: (reason: unknown) => void;
 }
 
 const AT_ONCE = 500;
 
 /** Reads one queue by a channel of its own. What has arrived is handed over, a batch after the other, and acknowledged when it is stored. */
-export class QueueConsumer {
+export class QueueConsumer implements PlaceReader {
   readonly #options: QueueConsumerOptions;
   readonly #arrived: AmqpMessage[] = [];
   #channel: AmqpChannel | undefined;
@@ -38,7 +36,7 @@ export class QueueConsumer {
     return this.#channel;
   }
 
-  /** Makes sure that the queue is there, and begins to read. Rejects when it cannot, and is then over. */
+  /** Makes sure that the queue is there, and begins to read. */
   async start(): Promise<void> {
     try {
       await this.#begin();
@@ -52,7 +50,6 @@ export class QueueConsumer {
     }
   }
 
-  /** Takes nothing more, and waits for what is being stored. */
   async stop(): Promise<void> {
     this.#isOver = true;
     await this.#handing;
@@ -126,7 +123,8 @@ export class QueueConsumer {
     this.#isOver = true;
     void this.#close();
     this.#lost = reason instanceof Error ? reason : new Error('the channel was closed', { cause: reason });
-    if (this.#isStarted) this.#options.onLost(reason);
+    // A channel that ends without a reason ends with its connection, which has one.
+    if (this.#isStarted && reason !== undefined) this.#options.onLost(reason);
   }
 
   /** One that is closed already says so. */

@@ -9,6 +9,7 @@ import type {
   PublishResult,
 } from '../transport/broker.ts';
 import type { KeyLock } from '../transport/key-lock.ts';
+import { PlaceGroup } from '../transport/place-group.ts';
 import { checkRetryDelays } from '../transport/retry-delay.ts';
 import { transportOf } from '../transport/transport-of.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -16,7 +17,7 @@ import { topicOfType } from '../transport/topic-of-type.ts';
 import { type AmqpLibrary, connectBy } from './amqp-client.ts';
 import { AmqpLinks } from './amqp-link.ts';
 import { ConfirmedPublisher } from './confirmed-publisher.ts';
-import { GroupConsumer } from './group-consumer.ts';
+import { QueueConsumer } from './queue-consumer.ts';
 import { Topology } from './topology.ts';
 
 /** What `rabbitmq` takes. Only the address must be there. */
@@ -128,17 +129,21 @@ class Rabbitmq implements Broker {
 
   async consume(request: ConsumeRequest): Promise<Consumption> {
     const { prefetch, competing } = this.#parts;
-    const consumer = new GroupConsumer({
-      link: await this.#links.open(),
-      topology: this.#topology,
-      queues: this.#topology.queuesOf(request.group, request.types, request.isDead),
+    const link = await this.#links.open();
+    const parts = { link, request, topology: this.#topology, prefetch, lock: competing?.lock };
+    // It never cancels: a queue would then go to the next consumer while this one still has messages in its hand. It cuts its
+    // connection, and the broker puts all of them back in their order first.
+    const group = new PlaceGroup({
+      link,
       request,
-      prefetch,
-      lock: competing?.lock,
+      places: this.#topology.queuesOf(request.group, request.types, request.isDead),
+      nameOf: ({ queue }) => queue,
+      readerOf: (queue, events) => new QueueConsumer({ ...parts, ...events, queue }),
+      close: (consumers) => link.close(...consumers.flatMap(({ channel }) => channel ?? [])),
       effects: systemEffects,
     });
-    await consumer.start();
-    return consumer;
+    await group.start();
+    return group;
   }
 
   close(): Promise<void> {
