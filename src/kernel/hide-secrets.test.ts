@@ -104,7 +104,20 @@ test('any text is taken, and a second look finds nothing more in it than the fir
 
 test('a text that is made to be slow takes time in proportion to its length [X.9]', () => {
   // Words that begin again and again what never ends: looked for anew from each of them, half a megabyte takes minutes.
-  const seeds = ['eyJ', '-eyJ', 'a.eyJ-', 'SG.', '-----BEGIN ', '//', '?a=', 'token: ', 'session:', '"key":', "='", '[{'];
+  const seeds = [
+    'eyJ',
+    '-eyJ',
+    'a.eyJ-',
+    'SG.',
+    '-----BEGIN ',
+    '//',
+    '?a=',
+    'token: ',
+    'session:',
+    '"key":',
+    "='",
+    '[{',
+  ];
   const startedMs = performance.now();
   for (const first of seeds) {
     for (const second of ['', '-', '"', '\\']) hideSecrets(`${`${first}${second}`.repeat(100_000 / first.length)} `);

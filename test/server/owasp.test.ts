@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { LogFields, Logger } from '../../src/kernel/log.ts';
+import { stderrLogger } from '../../src/cli/commands/serve.ts';
+import { mcpServer } from '../../src/mcp/index.ts';
 import { systemEffects } from '../../src/system/effects.ts';
+import { runHere } from '../cli/run-here.ts';
 import { as, change, scriptedOperator, serveHere, TOKENS } from './serving.ts';
 
 const OVERVIEW = { at: new Date(0), verdict: 'well', points: [], attention: [], handlers: [], breakers: [], audit: [] };
@@ -88,5 +91,52 @@ describe('the operator server', () => {
     const other = await fetch(`${below.url}/ops/api/session`, change({ token: TOKENS[0].token }, https));
     // The browser lets no other path have the prefix of a host.
     expect(other.headers.get('set-cookie')).toMatch(/^__Secure-holdfast_session=[\w.-]+; Path=\/ops;.*; Secure$/);
+  });
+});
+
+describe('the tools for agents', () => {
+  test('tell of a failure that it is one, and the log what it was [X.9]', async () => {
+    const overview = () => Promise.reject(new Error('connect ECONNREFUSED 10.0.0.5:5432 as ann@example.com'));
+    const { operator } = scriptedOperator({ overview });
+    const told: string[] = [];
+    const agents = mcpServer({ operator, onError: ({ message }) => void told.push(message) });
+    const { url } = await serveHere({ operator, tokens: TOKENS, mcp: (request) => agents.fetch(request) });
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_overview', arguments: {} } };
+    const accept = { accept: 'application/json, text/event-stream' };
+    const answer = await (await fetch(`${url}/mcp`, change(call, { ...as('viewer'), ...accept }))).text();
+    expect(answer).toContain('holdfast doctor');
+    expect(answer).not.toMatch(/10\.0\.0\.5|ann@/);
+    expect(told).toEqual([expect.stringContaining('10.0.0.5')]);
+    await agents.close();
+  });
+});
+
+describe('the command line', () => {
+  const HOSTILE = 'paid\u001b[2J\u009b31m\u202e\nlogin succeeded';
+  // What a terminal acts upon, or shows in another order.
+  const ACTS = /(?!\n)\p{Cc}|[\u202a-\u202e]/u;
+  const ID = '01980000-0000-7000-8000-000000000001';
+
+  test('writes nothing that a terminal would act upon, as text, as JSON and in what went wrong [X.9]', async () => {
+    const message = { id: ID, type: HOSTILE, status: 'failed' };
+    const { operator } = scriptedOperator({ find: { kind: 'found', message } });
+    const { url } = await serveHere({ operator, tokens: TOKENS });
+    const env = { HOLDFAST_SERVER: url, HOLDFAST_TOKEN: TOKENS[0].token };
+    const text = await runHere(['messages', `id:${ID}`], { env });
+    const json = await runHere(['messages', `id:${ID}`, '--json'], { env });
+    expect([text.code, json.code], text.err).toEqual([0, 0]);
+    expect(text.out).toContain('paid');
+    expect(text.out + json.out).not.toMatch(ACTS);
+    expect(JSON.parse(json.out)).toMatchObject({ items: [{ type: HOSTILE }] });
+    const wrong = await runHere([HOSTILE], { env });
+    expect(wrong.code).not.toBe(0);
+    expect(wrong.err).not.toMatch(ACTS);
+  });
+
+  test('logs each failure in one line, whatever its text holds [X.9]', () => {
+    let written = '';
+    const logger = stderrLogger({ err: (text) => void (written += text) });
+    logger.error({ code: 'SERVER_FAILED', err: new Error(HOSTILE) }, 'a request failed');
+    expect(written).toBe('a request failed {"code":"SERVER_FAILED"} paid login succeeded\n');
   });
 });

@@ -158,6 +158,7 @@ function serverOf(
     operator,
     allowWrites: options.flag('mcp-writes'),
     version,
+    onError: (error) => stderrLogger(io).error({ err: error }, 'tools for agents: a call failed'),
     loadSdk: (name) => importPackage(name, io.cwd),
   });
   return operatorServer({
@@ -176,7 +177,7 @@ function serverOf(
 }
 
 /** What the operator of the server should know goes beside the answers. */
-export function stderrLogger({ err }: Io): Logger {
+export function stderrLogger({ err }: Pick<Io, 'err'>): Logger {
   const write = (fields: LogFields, message: string): void => {
     const { err: error, ...rest } = fields as LogFields & { readonly err?: unknown };
     // One line whatever it holds: a text with line breaks could pass for further lines of this log.
