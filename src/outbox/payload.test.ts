@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { isHoldfastError } from '../kernel/error.ts';
 import { event } from './event.ts';
 import { MAX_PAYLOAD_BYTES, serializePayload } from './payload.ts';
-import { createSending } from './sending.ts';
+import { createSending, outgoing } from './sending.ts';
 
 const plain = event('order.placed');
 
@@ -79,6 +79,19 @@ describe('a payload', () => {
       }),
     );
   });
+});
+
+test('sendAll refuses what outgoing did not make, and says which', async () => {
+  const { sendAll } = createSending({ service: 'x', generation: undefined }, { append: async () => [] });
+  const placed = outgoing(event<object>('order.placed'), {});
+  const odd = [{}, undefined, 'order.placed'] as const;
+  for (const one of odd)
+    await expect(sendAll(undefined, [placed, one as never])).rejects.toThrow(
+      /messages\[1\].*outgoing\(event, payload\)/s,
+    );
+  await expect(sendAll(undefined, placed as never)).rejects.toThrow(
+    /messages is an object.*outgoing\(event, payload\)/s,
+  );
 });
 
 test('send refuses what is not an event before it looks at the payload: a name, or nothing for want of an import', async () => {

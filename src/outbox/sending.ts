@@ -90,6 +90,7 @@ export function createSending<Tx>(sender: Sender, store: OutboxStore<Tx>): Sendi
     return store.append(tx, made);
   };
   const sendAll: Sending<Tx>['sendAll'] = async (tx, messages) => {
+    checkOutgoing(messages);
     if (messages.length === 0) return [];
     if (!wrapSend) return append(tx, messages);
     const types = messages.map(({ type }) => type);
@@ -177,6 +178,17 @@ function checkEvent(event: unknown): void {
   if (typeof (event as { type?: unknown } | undefined)?.type === 'string') return;
   const check = new OptionCheck('send()');
   check.refuseName('event', event, "pass what event('order.placed') gives: send(tx, event, payload)");
+  check.done();
+}
+
+function checkOutgoing(messages: unknown): void {
+  const list: readonly unknown[] | undefined = Array.isArray(messages) ? messages : undefined;
+  const odd = list?.findIndex((one) => typeof (one as Partial<Outgoing> | null)?.toMessage !== 'function');
+  if (list && odd === -1) return;
+  const check = new OptionCheck('sendAll()');
+  const write = 'pass what outgoing(event, payload) gives: sendAll(tx, [outgoing(orderPlaced, order)])';
+  if (list) check.refuse(`messages[${odd}]`, list[odd ?? 0], write);
+  else check.refuse('messages', messages, write);
   check.done();
 }
 

@@ -1,8 +1,10 @@
 import { Pool, type PoolClient } from 'pg';
 import postgresJs from 'postgres';
 import { describe, expect, onTestFinished } from 'vitest';
+import { TcpProxy } from '../../src/chaos/tcp-proxy.ts';
 import { postgres } from '../../src/postgres/index.ts';
 import type { RelayStore } from '../../src/relay/relay-store.ts';
+import { systemEffects } from '../../src/system/effects.ts';
 import { needs, type TestServer } from '../support/needs.ts';
 import { connect, freshSchema } from './support/fresh-schema.ts';
 import { join, message, own } from './support/worker.ts';
@@ -122,6 +124,32 @@ for (const { name, open } of CLIENTS) {
     });
   });
 }
+
+// postgres.js waits for longer and longer by itself.
+test('a session over pg knocks less and less often at a database that is away, also to hear', async ({
+  postgres: server,
+}) => {
+  const schema = await freshSchema(server);
+  const there = new URL(server.url);
+  const proxy = await TcpProxy.open({ host: there.hostname, port: Number(there.port) }, systemEffects);
+  onTestFinished(() => proxy.close());
+  there.port = String(proxy.port);
+  const pool = new Pool({ connectionString: there.href });
+  pool.on('error', () => undefined);
+  onTestFinished(() => pool.end());
+  const worker = await join(postgres({ pool, schema }));
+  expect(await worker.session.listen(() => undefined)).toBe(true);
+  proxy.shut();
+  await expect.poll(() => proxy.hits.refused).toBeGreaterThan(0);
+  const before = proxy.hits.refused;
+  const beats = 300;
+  for (let n = 0; n < beats; n += 1) {
+    const beat = worker.session.beat(worker.id, 60_000, []);
+    expect(await beat.catch(() => 'lost')).toBe('lost');
+  }
+  expect(proxy.hits.refused - before - beats).toBeLessThan(10);
+  proxy.letPass();
+});
 
 async function endSessions(admin: Awaited<ReturnType<typeof connect>>, name: string): Promise<void> {
   await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1`, [name]);

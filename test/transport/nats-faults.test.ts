@@ -3,21 +3,19 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, onTestFinished } from 'vitest';
-import { event } from '../../src/index.ts';
 import { nats, type NatsOptions } from '../../src/nats/index.ts';
 import { TcpProxy } from '../../src/chaos/tcp-proxy.ts';
 import { systemEffects } from '../../src/system/effects.ts';
 import { localNats } from '../support/nats-server.ts';
 import { needs } from '../support/needs.ts';
 import type { InboundMessage } from '../../src/transport/broker.ts';
-import { testService } from '../relay/service.ts';
+import { hangs, isKilledInTheFlow, startsLater } from './broker-fault-runs.ts';
 import { consuming, message } from './kafka-kit.ts';
 import { ask, countIn, openBroker } from './nats-kit.ts';
 import { numberIn } from './number-in.ts';
 import { privateNats, type PrivateNats } from './private-nats.ts';
 
 const test = needs('postgres', 'natsServer');
-const placed = event<{ order: string; n: number }>('order.placed', { key: ({ order }) => order });
 /** Whoever gives no name is `guest`; the reader may make and write nothing of ours; `mail` may what docs/nats.md lists and no more. */
 const USERS = [
   'no_auth_user: guest',
@@ -45,36 +43,13 @@ async function started(program: string): Promise<PrivateNats> {
 let prefixes = 0;
 const newPrefix = (): string => `f${(prefixes += 1)}-`;
 
-/** What it rejects with; what was on its way when the server was halted may still succeed. */
-async function failing(work: () => Promise<unknown>): Promise<unknown> {
-  try {
-    for (;;) await work();
-  } catch (error) {
-    return error;
-  }
-}
-
 describe('a NATS', () => {
   test('that is away at the start is waited for, visibly; nothing is lost, and no attempt counted [S1.5]', async ({
     postgres,
     natsServer,
   }) => {
     const broker = await atHand(natsServer.url);
-    const here = await testService(postgres);
-    const orders = here.another({ transport: nats({ servers: broker.url, prefix: newPrefix() }) });
-    const seen: number[] = [];
-    orders.on(placed, 'book', ({ n }) => void seen.push(n));
-    await here.start({ of: orders });
-    await here.inTransaction(async (tx) => {
-      for (const n of [1, 2, 3]) await orders.send(tx, placed, { order: 'a', n });
-    });
-    const told = (): string[] => [
-      ...new Set(here.events.flatMap((one) => (one.kind === 'transport-failed' ? [one.during] : []))),
-    ];
-    await expect.poll(() => told().toSorted((a, b) => a.localeCompare(b))).toEqual(['consume', 'publish']);
-    expect(await here.column('select attempts from $.delivery')).toEqual([0, 0, 0]);
-    await broker.start();
-    await expect.poll(() => seen).toEqual([1, 2, 3]);
+    await startsLater(postgres, broker, nats({ servers: broker.url, prefix: newPrefix() }));
   });
 
   test('that is killed in the middle of the flow and comes back has lost nothing, and nothing has a second effect [S1.5] [S1.6]', async ({
@@ -82,40 +57,10 @@ describe('a NATS', () => {
     natsServer,
   }) => {
     const broker = await started(natsServer.url);
-    const here = await testService(postgres);
-    const prefix = newPrefix();
-    const transport = (): ReturnType<typeof nats> => nats({ servers: broker.url, prefix });
-    const orders = here.another({ service: 'orders', transport: transport() });
-    const mail = here.another({ service: 'mail', transport: transport() });
-    await here.column('alter table $.effect add at bigserial');
-    mail.on(placed, 'note', ({ order, n }, ctx) =>
-      ctx.commit(async (tx) => {
-        await tx.query(`insert into "${here.schema}".effect (id, n) values ($1, $2)`, [order, n]);
-      }),
-    );
-    await here.start({ of: mail });
-    await here.start({ of: orders });
-    const TOTAL = 900;
-    const send = async (from: number, to: number): Promise<void> => {
-      await here.inTransaction(async (tx) => {
-        for (let n = from; n < to; n++) await orders.send(tx, placed, { order: `k${n % 7}`, n });
-      });
-    };
-    await send(0, 300);
-    await expect.poll(() => here.column('select count(*)::int > 20 from $.effect')).toEqual([true]);
-    const sending = send(300, 600);
-    await broker.kill();
-    await sending;
-    await send(600, TOTAL);
-    await broker.start();
-    await expect.poll(() => here.column('select count(*)::int from $.effect')).toEqual([TOTAL]);
-    expect(await here.column('select count(distinct n)::int from $.effect')).toEqual([TOTAL]);
-    const failed = here.events.filter((one) => one.kind === 'transport-failed');
-    expect(failed.length).toBeGreaterThan(0);
-    const ofKey = (await here.column(`select n from $.effect where id = 'k3' order by at`)) as number[];
-    expect(ofKey).toEqual(ofKey.toSorted((a, b) => a - b));
+    const options = { servers: broker.url, prefix: newPrefix() };
+    await isKilledInTheFlow(postgres, broker, () => nats(options), 900);
     // What came again was left out by the stream itself.
-    expect(await countIn({ servers: broker.url }, `${prefix}order`)).toBe(TOTAL);
+    expect(await countIn(options, `${options.prefix}order`)).toBe(900);
   });
 
   test('whose confirmation is lost has the message once when it is published again [S1.5] [S1.6]', async ({
@@ -219,28 +164,7 @@ describe('a NATS', () => {
   }) => {
     const broker = await started(natsServer.url);
     const options = { servers: broker.url, prefix: newPrefix() };
-    const publisher = openBroker(options);
-    const reading = openBroker(options);
-    const { stored, lost } = await consuming(reading);
-    await publisher.publish([message(1)]);
-    await expect.poll(() => stored.map(numberIn)).toEqual([1]);
-    broker.hang();
-    try {
-      const opening = openBroker(options);
-      const errors = await Promise.all([
-        failing(() => publisher.publish([message(2)])),
-        failing(() => opening.publish([message(3)])),
-        failing(() => consuming(opening)),
-      ]);
-      for (const error of errors) expect(error).toBeInstanceOf(Error);
-      await expect.poll(() => lost.length).toBe(1);
-    } finally {
-      broker.goOn();
-    }
-    const again = await consuming(reading);
-    await expect.poll(() => publisher.publish([message(4)]).catch(() => [])).toEqual([{ kind: 'published' }]);
-    await expect.poll(() => again.stored.map(numberIn)).toContain(4);
-    expect(lost).toHaveLength(1);
+    await hangs(broker, () => openBroker(options));
   });
 
   test('gives who has no right a clear answer: the message has failed, the consumer cannot begin [S1.5]', async ({

@@ -54,11 +54,15 @@ export class WakeListener {
 
   async #open(): Promise<boolean> {
     const turn = (this.#turn += 1);
+    const seen = { isOpen: false, isLost: false };
     const onLost = (): void => {
-      if (turn === this.#turn) this.#later(0, () => this.#reopen(FIRST_RETRY_MS));
+      seen.isLost = true;
+      // One that fails to open says so too, and more than once: whoever opens it waits before the next.
+      if (seen.isOpen && turn === this.#turn) this.#later(0, () => this.#reopen(FIRST_RETRY_MS));
     };
     this.#subscription = await this.#driver.listen(this.#channel, (payload) => this.#take(payload), onLost);
-    if (!this.#isClosed && (await this.#hears())) return true;
+    seen.isOpen = !this.#isClosed && (await this.#hears()) && !seen.isLost;
+    if (seen.isOpen) return true;
     await this.#drop();
     return false;
   }
