@@ -4,6 +4,13 @@ import { duration } from '../parts/span-of-time.ts';
 import { StateMark } from '../parts/state-mark.tsx';
 import type { Planned } from './bulk-sheet.tsx';
 
+function canaryText(first: number, total: number): string {
+  if (first === 0 || first === total) return '';
+  return first === 1
+    ? ' The first goes ahead; the rest waits for it.'
+    : ` The first ${count(first)} go ahead; the rest waits for them.`;
+}
+
 /** What would happen: how many, at which handlers, and the first of them. */
 export function BulkPreview({ planned }: { readonly planned: Planned }): ReactElement {
   const { bulk, sample, forecast } = planned;
@@ -13,7 +20,7 @@ export function BulkPreview({ planned }: { readonly planned: Planned }): ReactEl
       <p>
         <strong>{counted(total, 'dead letter')}</strong> {total === 1 ? 'is' : 'are'} selected, and only{' '}
         {total === 1 ? 'it' : 'they'}.{isCut ? ' More would fit than one operation takes.' : ''}
-        {canary > 0 ? ` The first ${count(Math.min(canary, total))} go ahead; the rest waits for them.` : ''}
+        {canaryText(Math.min(canary, total), total)}
         {perSecond === undefined || total === 0
           ? ''
           : ` At ${perSecond} a second it takes about ${duration((total / perSecond) * 1_000)}.`}
@@ -30,7 +37,7 @@ export function BulkPreview({ planned }: { readonly planned: Planned }): ReactEl
       ) : null}
       {sample.length === 0 ? null : (
         <>
-          <h3>The first {sample.length}</h3>
+          <h3>{sample.length === 1 ? 'The first' : `The first ${sample.length}`}</h3>
           <ul className="lines">
             {sample.map(({ id, type, key, error }) => (
               <li key={id}>

@@ -32,6 +32,10 @@ export interface Plot {
 
 const WIDTH = 1_000;
 const HEIGHT = 200;
+/** Labels that are closer than this, of the width, would overlap on a phone. */
+const LABEL_GAP = 0.045;
+const MOST_ROWS = 4;
+const ROW_PX = 18;
 
 /**
  * A drawing of lines over time. Shapes stretch with the page and texts do not: they stand beside the picture and not in it, so that they can
@@ -39,6 +43,8 @@ const HEIGHT = 200;
  */
 export function plot({ title, lines, marks, unit, times }: Plot): Html {
   const most = roundUp(Math.max(1, ...lines.flatMap(({ values }) => [...values])));
+  const rows = labelRows(marks);
+  const rowCount = Math.max(0, ...rows) + 1;
   const legend = lines.map(
     ({ name, tone }) => html`<span class="key"><i style="background: var(--${tone})"></i>${name}</span>`,
   );
@@ -47,9 +53,9 @@ export function plot({ title, lines, marks, unit, times }: Plot): Html {
       <h2>${title}</h2>
       <span class="keys">${legend}</span>
     </figcaption>
-    <div class="plot">
+    <div class="plot" style="--rows: ${rowCount}">
       <span class="top">${unit(most)}</span>
-      ${marks.map(markOf)}
+      ${marks.map((mark, at) => markOf(mark, rows[at] ?? 0))}
       <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true">
         <path class="grid" d="M0 ${HEIGHT / 2}H${WIDTH}M0 0.5H${WIDTH}M0 ${HEIGHT - 0.5}H${WIDTH}" />
         ${lines.map((line) => lineOf(line, most))}
@@ -71,10 +77,23 @@ function lineOf({ tone, values, isFilled = false }: Line, most: number): Html {
   return html`${area}<path d="${way}" class="line" stroke="var(--${tone})" />`;
 }
 
-function markOf({ at, width, label, title }: PlotMark): Html {
+/** The row of each label, from above: the first in which nothing is in its way. */
+function labelRows(marks: readonly PlotMark[]): readonly number[] {
+  const ends: number[] = [];
+  return marks.map(({ at }) => {
+    const free = Array.from({ length: MOST_ROWS }, (_, row) => row).find(
+      (row) => at - (ends[row] ?? -1) >= LABEL_GAP || ends[row] === undefined,
+    );
+    const row = free ?? ends.indexOf(Math.min(...ends));
+    ends[row] = at;
+    return row;
+  });
+}
+
+function markOf({ at, width, label, title }: PlotMark, row: number): Html {
   const style = `left: ${place(at * 100)}%; width: ${place(width * 100)}%`;
   return html`<span class="mark" style="${style}" title="${title}"
-    >${label === undefined ? html`` : html`<b>${label}</b>`}</span
+    >${label === undefined ? html`` : html`<b style="top: ${row * ROW_PX - 8}px">${label}</b>`}</span
   >`;
 }
 

@@ -47,15 +47,15 @@ figcaption { display: flex; flex-wrap: wrap; gap: 4px 16px; justify-content: spa
 .keys { display: flex; flex-wrap: wrap; gap: 4px 12px; color: var(--muted); }
 .key { display: inline-flex; align-items: center; gap: 6px; }
 .key i { width: 10px; height: 10px; border-radius: 2px; }
-.plot { position: relative; height: 200px; padding-top: 22px; }
+.plot { position: relative; height: calc(182px + 18px * var(--rows)); padding-top: calc(4px + 18px * var(--rows)); }
 .plot svg { display: block; width: 100%; height: 100%; overflow: visible; }
 .plot .grid { stroke: var(--line); fill: none; vector-effect: non-scaling-stroke; }
 .plot .line { fill: none; stroke-width: 1.75; stroke-linejoin: round; vector-effect: non-scaling-stroke; }
-.plot .top { position: absolute; top: 24px; right: 4px; font-size: 11px; line-height: 14px; color: var(--muted);
+.plot .top { position: absolute; top: calc(6px + 18px * var(--rows)); right: 4px; font-size: 11px; line-height: 14px; color: var(--muted);
   background: var(--paper); padding: 0 4px; border-radius: 3px; }
 .mark { position: absolute; top: 8px; bottom: 0; min-width: 1px; background: color-mix(in srgb, var(--retry) 16%, transparent);
   border-left: 1px solid color-mix(in srgb, var(--retry) 70%, transparent); }
-.mark b { position: absolute; top: -8px; left: -9px; width: 17px; height: 17px; border-radius: 9px; font-size: 10px; line-height: 17px;
+.mark b { position: absolute; left: -9px; width: 17px; height: 17px; border-radius: 9px; font-size: 10px; line-height: 17px;
   text-align: center; font-weight: 600; color: var(--paper); background: var(--retry); }
 .times { display: flex; justify-content: space-between; margin-top: 6px; font-size: 11px; line-height: 16px; color: var(--muted); }
 .marks { list-style: none; display: grid; grid-template-columns: repeat(auto-fill, minmax(250px, 1fr)); gap: 2px 24px; margin-top: 12px;
@@ -89,7 +89,7 @@ td.name { font-family: var(--mono); font-size: 12px; white-space: nowrap; }
   .figures div:last-child { grid-column: 1 / -1; }
   .faults td.about { display: none; }
   .faults th.about { display: none; }
-  .plot { height: 160px; }
+  .plot { height: calc(142px + 18px * var(--rows)); }
   .mark b { width: 14px; height: 14px; line-height: 14px; left: -7px; font-size: 9px; }
 }
 @media print {
