@@ -1,6 +1,7 @@
 import type { OptionProblem } from '../kernel/check-options.ts';
 import { type HoldfastError, isHoldfastError } from '../kernel/error.ts';
 import { DEFAULT_SCHEMA } from '../postgres/schema-name.ts';
+import { terminalSafe } from '../retry-notice/terminal-text.ts';
 import { CliError } from './cli-error.ts';
 import { addressOf, type DatabaseTarget, withoutSecrets } from './database-target.ts';
 
@@ -10,9 +11,9 @@ export interface ProblemPlace {
   readonly schema: string;
 }
 
-/** What went wrong in one sentence, and what to do next. Never a stack trace, never a password. */
+/** What went wrong in one sentence, and what to do next. Never a stack trace, a password or what a terminal acts upon. */
 export function describeProblem(error: unknown, place: ProblemPlace): string {
-  return withoutSecrets(sentenceOf(error, place), place.target).replaceAll(/\s*\n\s*/g, ' ');
+  return terminalSafe(withoutSecrets(sentenceOf(error, place), place.target).replaceAll(/\s*\n\s*/g, ' '));
 }
 
 function sentenceOf(error: unknown, { target, schema }: ProblemPlace): string {

@@ -101,3 +101,38 @@ test('any text is taken, and a second look finds nothing more in it than the fir
     }),
   );
 });
+
+test('a text that is made to be slow takes time in proportion to its length [X.9]', () => {
+  // Words that begin again and again what never ends: looked for anew from each of them, half a megabyte takes minutes.
+  const seeds = [
+    'eyJ',
+    '-eyJ',
+    'a.eyJ-',
+    'SG.',
+    '-----BEGIN ',
+    '//',
+    '?a=',
+    'token: ',
+    'session:',
+    '"key":',
+    "='",
+    '[{',
+  ];
+  const startedMs = performance.now();
+  for (const first of seeds) {
+    for (const second of ['', '-', '"', '\\']) hideSecrets(`${`${first}${second}`.repeat(100_000 / first.length)} `);
+  }
+  expect(performance.now() - startedMs).toBeLessThan(20_000);
+});
+
+test('a token is found wherever it begins in a longer word', () => {
+  const token = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl';
+  for (const [text, shown] of [
+    [`id-${token}`, 'id-[hidden]'],
+    [`id-eyJ-${token} rest`, 'id-[hidden] rest'],
+    [`a.${token}, b-eyJ.`, 'a.[hidden], b-eyJ.'],
+    [`eyJ.a-${token}`, 'eyJ.a-[hidden]'],
+  ] as const) {
+    expect(hideSecrets(text)).toBe(shown);
+  }
+});

@@ -5,7 +5,7 @@ import { hideSecrets } from '../kernel/hide-secrets.ts';
 import type { Operator } from '../operator/operator.ts';
 import { systemEffects } from '../system/effects.ts';
 import { TOOLS } from './all-tools.ts';
-import { cut, delimited } from './bounded-data.ts';
+import { delimited } from './bounded-data.ts';
 import {
   installedSdk,
   loadSdk,
@@ -101,9 +101,10 @@ export function mcpServer(options: McpServerOptions): McpOperatorServer {
         { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
       );
       for (const tool of TOOLS) {
-        register(sdk, server, tool, (meta) =>
-          callOf(caller, clientName(meta) ?? server.server.getClientVersion()?.name),
-        );
+        register(sdk, server, tool, async (args, meta) => {
+          const call = callOf(caller, clientName(meta) ?? server.server.getClientVersion()?.name);
+          return run(tool, args, call, onError);
+        });
       }
       return server;
     };
@@ -137,7 +138,7 @@ function register(
   sdk: McpSdk,
   server: InstanceType<McpSdk['McpServer']>,
   tool: Tool,
-  callOf: (meta: Readonly<Record<string, unknown>>) => ToolCall,
+  answer: (args: ToolArguments, meta: Readonly<Record<string, unknown>>) => Promise<ToolResult>,
 ): void {
   const { name, title, description, hints, input, required = [], output } = tool;
   const inputSchema = { type: 'object', properties: input, required, additionalProperties: false };
@@ -150,7 +151,7 @@ function register(
       inputSchema: schemaOf(sdk, inputSchema),
       outputSchema: schemaOf(sdk, output),
     },
-    async (args, { mcpReq }) => asResult(await run(tool, args, callOf({ ...mcpReq['_meta'], ...mcpReq.envelope }))),
+    async (args, { mcpReq }) => asResult(await answer(args, { ...mcpReq['_meta'], ...mcpReq.envelope })),
   );
 }
 
@@ -165,7 +166,12 @@ function schemaOf(sdk: McpSdk, schema: Readonly<Record<string, unknown>>): unkno
   return known;
 }
 
-async function run(tool: Tool, args: ToolArguments, call: ToolCall): Promise<ToolResult> {
+async function run(
+  tool: Tool,
+  args: ToolArguments,
+  call: ToolCall,
+  onError: McpServerOptions['onError'],
+): Promise<ToolResult> {
   try {
     return await tool.run(args, call);
   } catch (error) {
@@ -174,9 +180,10 @@ async function run(tool: Tool, args: ToolArguments, call: ToolCall): Promise<Too
       return refusal(problems.join(' · '), 'mend the arguments and call again');
     }
     if (isHoldfastError(error)) return refusal(hideSecrets(error.message), 'mend the call, or ask a person');
-    const problem = hideSecrets(error instanceof Error ? error.message : String(error));
+    // What is not known to be harmless is not told: it may hold a payload or an address.
+    onError?.(error instanceof Error ? error : new Error(String(error)));
     return refusal(
-      `it did not work: ${cut(problem, 500)}`,
+      'it did not work: the database, or the way to it, failed; the log of the server says more',
       'try again in a moment; if it stays so, a person should run holdfast doctor',
     );
   }

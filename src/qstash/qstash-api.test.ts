@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { Deliveries } from '../delivery/deliveries.ts';
 import type { PublishRequest } from '../delivery/publishing.ts';
 import type { Scope } from '../delivery/secrets.ts';
+import type { Logger } from '../kernel/log.ts';
 import { qstashApi, type QstashApi } from './qstash-api.ts';
 
 /** An API whose store notes what it is asked for; tokens are the names of scopes. */
-function noting(more: { readonly requestsPerMinute?: number } = {}): {
+function noting(more: { readonly requestsPerMinute?: number; readonly logger?: Logger } = {}): {
   readonly api: QstashApi;
   readonly asked: string[];
   readonly published: PublishRequest[];
@@ -173,5 +174,27 @@ describe('what is not there', () => {
     expect(answer.status).toBe(status);
     expect(answer.value.error).toMatch(error);
     expect([...asked, ...published]).toEqual([]);
+  });
+});
+
+describe('the log', () => {
+  it('is told whence somebody was refused, twenty times a minute, and never with what [X.9]', async () => {
+    const lines: (readonly [fields: object, message: string])[] = [];
+    const warn: Logger['warn'] = (fields, message) => void lines.push([fields, message]);
+    const { api } = noting({ logger: { debug() {}, info() {}, error() {}, warn } });
+    const path = '/v2/keys';
+    await ask(api, path, { method: 'GET', token: 'publish' });
+    await ask(api, path, { method: 'GET', token: '' });
+    await ask(api, `${path}?qstash_token=guess-in-query`, { method: 'GET', token: 'guess\u007e' });
+    const peer = '10.1.2.3';
+    expect(lines).toEqual([
+      [{ peer, httpStatus: 403, token: 'publish' }, 'QStash API: a request was refused'],
+      [{ peer, httpStatus: 401 }, 'QStash API: a request was refused'],
+      [{ peer, httpStatus: 401 }, 'QStash API: a request was refused'],
+    ]);
+    expect(JSON.stringify(lines)).not.toContain('guess');
+    for (let i = 0; i < 100; i++) expect((await ask(api, path, { token: `guess-${i}` })).status).toBe(401);
+    expect(lines.length).toBeGreaterThanOrEqual(20);
+    expect(lines.length).toBeLessThan(30);
   });
 });

@@ -61,6 +61,8 @@ class Api {
   readonly #limits: ApiLimits;
   readonly #perMinute: number;
   readonly #rate: RateLimit;
+  /** How often it is told of refusals: anybody can make as many as they like. */
+  readonly #told: RateLimit;
 
   constructor(options: QstashApiOptions) {
     const { effects = systemEffects, basePath = '', requestsPerMinute = 120_000 } = options;
@@ -69,6 +71,7 @@ class Api {
     this.#basePath = basePath.replace(/\/+$/, '');
     this.#perMinute = requestsPerMinute;
     this.#rate = new RateLimit(effects, requestsPerMinute);
+    this.#told = new RateLimit(effects, TOLD_PER_MINUTE);
     this.#limits = {
       maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
       maxBatchBytes: options.maxBatchBytes ?? 10_000_000,
@@ -106,10 +109,16 @@ class Api {
     const match = matches.find(({ route }) => route.method === request.method);
     const takes = match?.route.takes;
     const { tokens } = this.#options.deliveries;
-    const caller = await callerOf(tokens, headers.get('authorization'), query, takes === 'message');
+    const caller = await callerOf(tokens, headers.get('authorization'), query, takes === 'message').catch(
+      (error: unknown) => this.#tell(asked, error, undefined),
+    );
     this.#take(caller);
     if (match === undefined) throw noRoute(target.path, matches);
-    demandScope(caller.token, match.route.scope);
+    try {
+      demandScope(caller.token, match.route.scope);
+    } catch (error) {
+      this.#tell(asked, error, caller.token.name);
+    }
     if (takes !== 'message') {
       const stray = strayHeader(headers, takes ?? 'nothing');
       if (stray !== undefined) throw strayed(stray);
@@ -128,7 +137,7 @@ class Api {
       rawQuery: target.query,
       query,
       headers,
-      callerIp: peer?.replace(/^::ffff:/i, ''),
+      callerIp: peer === undefined ? undefined : plainAddress(peer),
       isTokenInQuery: caller.isTokenInQuery,
       bytes: async (mostBytes) => {
         const bytes = await readBytes(request, mostBytes);
@@ -136,6 +145,16 @@ class Api {
         return bytes;
       },
     };
+  }
+
+  /** Throws it again; the log knows who tries doors. Never with what. */
+  #tell({ peer = 'unknown' }: Asked, error: unknown, token: string | undefined): never {
+    const from = plainAddress(peer);
+    if (error instanceof Refusal && this.#told.take(from) === 0) {
+      const line = { peer: from, httpStatus: error.status, ...(token !== undefined && { token }) };
+      this.#options.logger?.warn(line, 'QStash API: a request was refused');
+    }
+    throw error;
   }
 
   #take({ token }: Caller): void {
@@ -158,6 +177,13 @@ class Api {
     if (status >= 500) this.#options.logger?.error({ code, err: error }, 'QStash API: a request failed');
     return Response.json({ error: `${detail} ${next}` }, { status, headers: NEVER_STORED });
   }
+}
+
+const TOLD_PER_MINUTE = 20;
+
+/** An IPv4 address that is written as IPv6, as the IPv4 address it is. */
+function plainAddress(peer: string): string {
+  return peer.replace(/^::ffff:/i, '');
 }
 
 const NEVER_STORED = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };

@@ -13,6 +13,12 @@ export interface Caller extends Who {
 
 const COOKIE = 'holdfast_session';
 
+/** Where a request came in. */
+export interface Place extends RequestFacts {
+  /** Below which path the server is; empty where it has all of a host. */
+  readonly basePath: string;
+}
+
 /** Knows who asks. */
 export class Gate {
   readonly #options: OperatorServerOptions;
@@ -38,24 +44,24 @@ export class Gate {
   }
 
   /** Who asks, or why nobody is let in. */
-  async callerOf(request: Request, facts: RequestFacts): Promise<Caller | Problem> {
+  async callerOf(request: Request, place: Place): Promise<Caller | Problem> {
     const bearer = bearerOf(request);
     if (bearer !== undefined && this.#hasAuth) {
       const holder = this.#sessions.holderOf(bearer);
       if (holder) return { actor: holder.actor, role: holder.role, csrf: undefined };
     }
-    const known = await this.#options.auth?.(request, facts);
+    const known = await this.#options.auth?.(request, { peer: place.peer });
     // A page cannot make a browser send a bearer token; anything else that `auth` looks at it may.
     if (known) {
       const csrf = bearer === undefined ? this.#csrf(known.actor, this.#appSecret) : undefined;
       return { actor: known.actor, role: known.role, csrf };
     }
-    if (bearer !== undefined && this.#hasAuth) return this.#failed(facts);
-    const session = sessionOf(request);
+    if (bearer !== undefined && this.#hasAuth) return this.#failed(place);
+    const session = sessionOf(request, place.basePath);
     const holder = session === undefined ? undefined : await this.#sessions.find(session);
     if (holder && session !== undefined) return { actor: holder.actor, role: holder.role, csrf: this.#csrf(session) };
     if (this.#hasAuth) return UNKNOWN_CALLER;
-    return isLocal(request.headers, facts.peer)
+    return isLocal(request.headers, place.peer)
       ? { actor: this.#options.localActor ?? 'local', role: 'admin', csrf: this.#csrf('local') }
       : ONLY_LOCAL;
   }
@@ -68,16 +74,21 @@ export class Gate {
   /** Begins a session with a token; the cookie, or why not. */
   begin(token: string, facts: RequestFacts): { readonly holder: Token; readonly session: string } | Problem {
     const holder = this.#sessions.holderOf(token);
-    return holder ? { holder, session: this.#sessions.begin(holder) } : this.#failed(facts);
+    if (!holder) return this.#failed(facts);
+    const { actor, role } = holder;
+    this.#options.logger?.info({ actor, role, peer: facts.peer }, 'operator server: somebody logged in');
+    return { holder, session: this.#sessions.begin(holder) };
   }
 
   csrfOf(session: string): string {
     return this.#csrf(session);
   }
 
-  async end(request: Request): Promise<void> {
-    const session = sessionOf(request);
-    if (session !== undefined) await this.#sessions.end(session);
+  async end(request: Request, { actor, role }: Caller, { peer, basePath }: Place): Promise<void> {
+    const session = sessionOf(request, basePath);
+    if (session === undefined) return;
+    await this.#sessions.end(session);
+    this.#options.logger?.info({ actor, role, peer }, 'operator server: somebody logged out');
   }
 
   /**
@@ -111,9 +122,22 @@ export function forgedWrite(request: Request, { csrf }: Caller, origins: readonl
 
 /** The cookie of a session, or one that takes it away. */
 export function sessionCookie(request: Request, basePath: string, session: string, seconds: number): string {
-  const isSecure = request.url.startsWith('https:') || request.headers.get('x-forwarded-proto') === 'https';
+  const name = cookieName(request, basePath);
   const path = basePath === '' ? '/' : basePath;
-  return `${COOKIE}=${session}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
+  return `${name}=${session}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${isSecure(request) ? '; Secure' : ''}`;
+}
+
+/**
+ * Over https the name has a prefix that browsers guard: another host of the domain, or a page without TLS, cannot set such a cookie and so
+ * put somebody into a session of its own. `__Host-` is for a whole host alone.
+ */
+function cookieName(request: Request, basePath: string): string {
+  if (!isSecure(request)) return COOKIE;
+  return `${basePath === '' ? '__Host-' : '__Secure-'}${COOKIE}`;
+}
+
+function isSecure({ url, headers }: Request): boolean {
+  return url.startsWith('https:') || headers.get('x-forwarded-proto') === 'https';
 }
 
 export function tooMany(seconds: number, detail: string): Problem {
@@ -131,9 +155,10 @@ function bearerOf(request: Request): string | undefined {
   return /^bearer\s+(\S+)\s*$/i.exec(request.headers.get('authorization') ?? '')?.[1];
 }
 
-function sessionOf(request: Request): string | undefined {
+function sessionOf(request: Request, basePath: string): string | undefined {
+  const start = `${cookieName(request, basePath)}=`;
   const pairs = (request.headers.get('cookie') ?? '').split(/;\s*/);
-  return pairs.find((pair) => pair.startsWith(`${COOKIE}=`))?.slice(COOKIE.length + 1);
+  return pairs.find((pair) => pair.startsWith(start))?.slice(start.length);
 }
 
 function hostOf(origin: string): string | undefined {

@@ -20,9 +20,14 @@ export type ChangedPart = 'work' | 'attention' | 'handlers' | 'breakers' | 'audi
 interface Watcher {
   readonly actor: string;
   readonly controller: ReadableStreamDefaultController<Uint8Array>;
+  /** Whoever opened it would still be let in. */
+  readonly isKnown: () => Promise<boolean>;
+  askedMs: number;
 }
 
 const HEARTBEAT_MS = 15_000;
+// A live connection has no end of its own: so long it may outlive the session it was opened in.
+const KNOWN_MS = 15_000;
 // A reader that is this far behind is let go: it connects again, and reads anew what it missed.
 const MOST_BEHIND_BYTES = 65_536;
 
@@ -58,15 +63,15 @@ export class EventHub {
 
   /**
    * A live connection; nothing when there are as many as there may be. Who has most of them makes room for who has fewer: one actor
-   * alone may have all, and nobody is kept out by one.
+   * alone may have all, and nobody is kept out by one. It ends when `isKnown` says so, which is asked now and then.
    */
-  open(actor: string): Response | undefined {
+  open(actor: string, isKnown: () => Promise<boolean>): Response | undefined {
     if (this.#isClosed || (this.#watchers.size >= this.#most && !this.#makeRoom(actor))) return undefined;
     let watcher: Watcher | undefined;
     const body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
-          watcher = { actor, controller };
+          watcher = { actor, controller, isKnown, askedMs: this.#effects.monoMs() };
           this.#watchers.add(watcher);
           // Browsers wait three seconds before they connect again unless they are told; the comment makes proxies pass on the head.
           this.#send(watcher, 'retry: 2000\n: welcome\n\n');
@@ -107,12 +112,24 @@ export class EventHub {
     } catch {
       this.#down();
     }
+    await this.#dropUnknown();
     this.#isReading = false;
     this.#beat();
     this.#timer = undefined;
     if (this.#watchers.size > 0 && !this.#isClosed) {
       this.#timer = this.#effects.setTimer(() => void this.#look(), this.#pollMs);
     } else this.#seen = undefined;
+  }
+
+  async #dropUnknown(): Promise<void> {
+    const nowMs = this.#effects.monoMs();
+    const due = [...this.#watchers].filter(({ askedMs }) => nowMs - askedMs >= KNOWN_MS);
+    const asked = due.map(async (watcher) => {
+      watcher.askedMs = nowMs;
+      // Where it cannot be told, the database is away: nobody is told anything but that.
+      if (!(await watcher.isKnown().catch(() => true))) this.#drop(watcher);
+    });
+    await Promise.all(asked);
   }
 
   #compare(overview: Overview): void {

@@ -4,7 +4,7 @@ import type { Effects } from '../kernel/effects.ts';
 import type { Operator } from '../operator/operator.ts';
 import { systemEffects } from '../system/effects.ts';
 import { answerRoute, noRoute, type RouteSetting, wrongMethod } from './answer-route.ts';
-import { type Caller, forgedWrite, Gate, sessionCookie } from './authenticate.ts';
+import { type Caller, forgedWrite, Gate, type Place, sessionCookie } from './authenticate.ts';
 import { EVENT_HEADERS, EventHub } from './event-hub.ts';
 import { PROMETHEUS_CONTENT_TYPE } from '../telemetry/prometheus-text.ts';
 import { metricsText } from './metrics-text.ts';
@@ -34,7 +34,7 @@ export interface OperatorServer {
   close(): Promise<void>;
 }
 
-interface Place extends RequestFacts {
+interface Facts extends RequestFacts {
   readonly mountedAt?: string | undefined;
 }
 
@@ -80,9 +80,9 @@ class Server {
     };
   }
 
-  async answer(request: Request, place: Place): Promise<Response> {
+  async answer(request: Request, facts: Facts): Promise<Response> {
     if (this.#isClosed) return withSecurity(problemResponse(CLOSED));
-    const answer = this.#within(this.#dispatch(request, place));
+    const answer = this.#within(this.#dispatch(request, facts));
     this.#running.add(answer);
     try {
       return withSecurity(await answer);
@@ -115,29 +115,30 @@ class Server {
     }
   }
 
-  async #dispatch(request: Request, place: Place): Promise<Response> {
-    const basePath = (this.#options.basePath ?? place.mountedAt ?? '').replace(/\/+$/, '');
+  async #dispatch(request: Request, { peer, mountedAt = '' }: Facts): Promise<Response> {
+    const basePath = (this.#options.basePath ?? mountedAt).replace(/\/+$/, '');
+    const place = { peer, basePath };
     const path = below(basePath, new URL(request.url).pathname);
     if (path === undefined) return problemResponse(noRoute(new URL(request.url).pathname.slice(1)));
     if (path === 'healthz') return Response.json({ status: 'alive' });
     if (path === 'readyz') return this.#ready();
-    if (path === 'api/session') return this.#session(request, place, basePath);
+    if (path === 'api/session') return this.#session(request, place);
     if (path === 'metrics' || path === 'mcp' || path === 'api' || path.startsWith('api/')) {
       const caller = await this.#gate.callerOf(request, place);
-      return 'status' in caller ? problemResponse(caller) : this.#known(request, path, caller, basePath);
+      return 'status' in caller ? problemResponse(caller) : this.#known(request, path, caller, place);
     }
-    return this.#file(request, place, path, basePath);
+    return this.#file(request, place, path);
   }
 
-  async #known(request: Request, path: string, caller: Caller, basePath: string): Promise<Response> {
+  async #known(request: Request, path: string, caller: Caller, place: Place): Promise<Response> {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     switch (path) {
       case 'api/openapi.json':
-        return isRead ? Response.json(this.#document(basePath)) : problemResponse(wrongMethod(['GET']));
+        return isRead ? Response.json(this.#document(place.basePath)) : problemResponse(wrongMethod(['GET']));
       case 'api/events':
         if (!isRead) return problemResponse(wrongMethod(['GET']));
         if (request.method === 'HEAD') return new Response(null, { headers: EVENT_HEADERS });
-        return this.#hub.open(caller.actor) ?? problemResponse(TOO_MANY_STREAMS);
+        return this.#hub.open(caller.actor, () => this.#isKnown(request, place)) ?? problemResponse(TOO_MANY_STREAMS);
       case 'metrics':
         return isRead ? this.#metrics() : problemResponse(wrongMethod(['GET']));
       case 'mcp':
@@ -145,6 +146,11 @@ class Server {
       default:
         return answerRoute(this.#setting, request, path, caller);
     }
+  }
+
+  /** Whoever asked would still be let in. */
+  async #isKnown(request: Request, place: Place): Promise<boolean> {
+    return !('status' in (await this.#gate.callerOf(request, place)));
   }
 
   #document(basePath: string): unknown {
@@ -160,7 +166,7 @@ class Server {
     return mcp(request, { actor: caller.actor, role }, this.#setting.operatorFor(role));
   }
 
-  async #session(request: Request, place: Place, basePath: string): Promise<Response> {
+  async #session(request: Request, place: Place): Promise<Response> {
     switch (request.method) {
       case 'GET':
       case 'HEAD': {
@@ -168,21 +174,22 @@ class Server {
         return 'status' in caller ? problemResponse(caller) : this.#sessionOf(caller);
       }
       case 'POST':
-        return this.#login(request, place, basePath);
+        return this.#login(request, place);
       case 'DELETE': {
         const caller = await this.#gate.callerOf(request, place);
         if ('status' in caller) return problemResponse(caller);
         const forged = forgedWrite(request, caller, this.#options.origins ?? []);
         if (forged) return problemResponse(forged);
-        await this.#gate.end(request);
-        return Response.json({ kind: 'ended' }, { headers: { 'set-cookie': sessionCookie(request, basePath, '', 0) } });
+        await this.#gate.end(request, caller, place);
+        const cookie = sessionCookie(request, place.basePath, '', 0);
+        return Response.json({ kind: 'ended' }, { headers: { 'set-cookie': cookie } });
       }
       default:
         return problemResponse(wrongMethod(['GET', 'POST', 'DELETE']));
     }
   }
 
-  async #login(request: Request, place: Place, basePath: string): Promise<Response> {
+  async #login(request: Request, place: Place): Promise<Response> {
     if (!this.#gate.mayLook(request, place)) return problemResponse(await this.#refusal(request, place));
     const read = await readJson(request, 10_000);
     if ('status' in read) return problemResponse(read);
@@ -194,7 +201,7 @@ class Server {
     const begun = this.#gate.begin(token, place);
     if ('status' in begun) return problemResponse(begun);
     const { holder, session } = begun;
-    const cookie = sessionCookie(request, basePath, session, SESSION_SECONDS);
+    const cookie = sessionCookie(request, place.basePath, session, SESSION_SECONDS);
     return this.#sessionOf({ ...holder, csrf: this.#gate.csrfOf(session) }, { 'set-cookie': cookie });
   }
 
@@ -230,10 +237,10 @@ class Server {
     return new Response(metricsText(pages, overview), { headers: { 'content-type': PROMETHEUS_CONTENT_TYPE } });
   }
 
-  async #file(request: Request, place: Place, path: string, basePath: string): Promise<Response> {
+  async #file(request: Request, place: Place, path: string): Promise<Response> {
     if (!this.#gate.mayLook(request, place)) return problemResponse(await this.#refusal(request, place));
     if (request.method !== 'GET' && request.method !== 'HEAD') return problemResponse(wrongMethod(['GET']));
-    return (await this.#files?.find(path, basePath)) ?? problemResponse(noRoute(path));
+    return (await this.#files?.find(path, place.basePath)) ?? problemResponse(noRoute(path));
   }
 }
 

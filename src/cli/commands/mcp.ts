@@ -1,5 +1,7 @@
+import { hideSecrets } from '../../kernel/hide-secrets.ts';
 import { mcpServer } from '../../mcp/mcp-server.ts';
 import type { Operator } from '../../operator/operator.ts';
+import { terminalSafe } from '../../retry-notice/terminal-text.ts';
 import { redactedOperator } from '../../server/redacted-operator.ts';
 import { RedactionRules } from '../../server/redaction.ts';
 import { EXIT } from '../cli-error.ts';
@@ -47,7 +49,7 @@ export const mcp: Command = {
       ...limits,
       version: invocation.version,
       effects: io.effects,
-      onError: (error) => io.err(`${error.message}\n`),
+      onError: ({ message }) => io.err(`${terminalSafe(hideSecrets(message))}\n`),
       loadSdk: (name) => importPackage(name, io.cwd),
     });
     const serving = await server.serveStdio();

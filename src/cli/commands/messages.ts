@@ -1,6 +1,7 @@
 import type { ListedMessage, MessageFilter, TabCount } from '../../operator/message-list.ts';
 import { QUERY_QUALIFIERS } from '../../operator/message-query.ts';
 import type { Operator } from '../../operator/operator.ts';
+import { terminalSafe } from '../../retry-notice/terminal-text.ts';
 import { CliError, EXIT } from '../cli-error.ts';
 import type { Command, Invocation } from '../command.ts';
 import { formatAge } from '../duration.ts';
@@ -43,7 +44,7 @@ export const messages: Command = {
       if (found.kind !== 'found') throw new CliError(describeRefusal(found, id));
       const { message } = found;
       output.answer({ items: [message], next: undefined, searchedBackTo: undefined, note: undefined }, () => {
-        output.line(`${message.id}  ${message.type}  ${paintState(output.paint, message.status)}`);
+        output.line(`${message.id}  ${terminalSafe(message.type)}  ${paintState(output.paint, message.status)}`);
         output.line(`holdfast dlq:show ${message.id} tells all of it.`);
       });
       return EXIT.ok;

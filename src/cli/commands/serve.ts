@@ -4,6 +4,7 @@ import type { LogFields, Logger } from '../../kernel/log.ts';
 import { mcpServer } from '../../mcp/mcp-server.ts';
 import type { EndedSessions } from '../../operator/ended-sessions.ts';
 import type { Operator } from '../../operator/operator.ts';
+import { terminalSafe } from '../../retry-notice/terminal-text.ts';
 import { operatorServer, type OperatorServer } from '../../server/operator-server.ts';
 import { isLocalHost } from '../../server/peer.ts';
 import type { Token } from '../../server/sessions.ts';
@@ -157,6 +158,7 @@ function serverOf(
     operator,
     allowWrites: options.flag('mcp-writes'),
     version,
+    onError: (error) => stderrLogger(io).error({ err: error }, 'tools for agents: a call failed'),
     loadSdk: (name) => importPackage(name, io.cwd),
   });
   return operatorServer({
@@ -175,13 +177,14 @@ function serverOf(
 }
 
 /** What the operator of the server should know goes beside the answers. */
-export function stderrLogger({ err }: Io): Logger {
+export function stderrLogger({ err }: Pick<Io, 'err'>): Logger {
   const write = (fields: LogFields, message: string): void => {
     const { err: error, ...rest } = fields as LogFields & { readonly err?: unknown };
-    const cause = error instanceof Error ? ` ${hideSecrets(error.message)}` : '';
+    // One line whatever it holds: a text with line breaks could pass for further lines of this log.
+    const cause = error instanceof Error ? ` ${terminalSafe(hideSecrets(error.message))}` : '';
     err(`${message} ${JSON.stringify(rest)}${cause}\n`);
   };
-  return { debug: () => undefined, info: () => undefined, warn: write, error: write };
+  return { debug: () => undefined, info: write, warn: write, error: write };
 }
 
 function urlOf({ options }: Invocation, { host, port }: Listening): string {
