@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addressOf, databaseTarget, withoutSecrets } from './database-target.ts';
 
@@ -52,6 +53,19 @@ describe('a password', () => {
     expect(withoutSecrets(text, target)).toBe('failed for *** at postgres://u:***@h/d and postgres://x:***@y/z');
     expect(withoutSecrets('postgres://x:a@b@y/z', undefined)).toBe('postgres://x:***@y/z');
     expect(addressOf(target)).not.toContain('heim');
+  });
+
+  test('may hold any character: what hides it must not fail, and show it in its own error', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme-ascii', minLength: 6, maxLength: 40 }), (word) => {
+        const password = `x${word}`.replaceAll(/\s/g, '_');
+        const target = databaseTarget(`postgres://u:${encodeURIComponent(password)}@h/d`, { env: {} });
+        expect(withoutSecrets(`refused "${password}"`, target)).toBe('refused "***"');
+      }),
+    );
+    expect(withoutSecrets('pass --url postgres://user:password@host:5432/database', undefined)).toContain(
+      'user:password',
+    );
   });
 
   test('that is a common word is hidden where it is a value, and no other word is torn', () => {

@@ -69,13 +69,13 @@ const SHORT = 5;
  */
 export function withoutSecrets(text: string, target: DatabaseTarget | undefined): string {
   const hidden = text
-    .replaceAll(/(\w+:\/\/[^\s:/@]*):[^\s/]*@/g, '$1:***@')
+    .replaceAll(/(\w+:\/\/[^\s:/@]*):(?!password@host\b)[^\s/]*@/g, '$1:***@')
     .replaceAll(/(password=)[^\s&]+/gi, '$1***');
   const password = target?.password;
   if (password === undefined || password === '') return hidden;
   const before = password.length < SHORT ? `(?<=["'\`=:])` : String.raw`(?<![\p{L}\p{N}_])`;
   const forms = [password, encodeURIComponent(password)].map((one) =>
-    one.replaceAll(/[$()*+./?[\\\]^{|}-]/g, String.raw`\$&`),
+    one.replaceAll(/[$()*+./?[\\\]^{|}]/g, String.raw`\$&`),
   );
   const whole = new RegExp(String.raw`${before}(?:${forms.join('|')})(?![\p{L}\p{N}_])`, 'gu');
   return hidden.replaceAll(whole, '***');

@@ -5,6 +5,7 @@ import { hostname, userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { systemEffects } from '../system/effects.ts';
 import type { Io } from './io.ts';
+import { tooOldNode } from './node-version.ts';
 import { runCli } from './run-cli.ts';
 
 const { stdin, stdout, stderr, env } = process;
@@ -42,6 +43,11 @@ const io: Io = {
 // A reader that has seen enough (head, less) closes the pipe; that is no failure of ours.
 stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 
+const tooOld = tooOldNode(process.version);
+if (tooOld !== undefined) {
+  stderr.write(`error: ${tooOld}\n`);
+  process.exit(1);
+}
 const code = await runCli(process.argv.slice(2), io, versionOfPackage());
 // What a user's own module has open would keep the process; what was written goes out first.
 stdout.write('', () => process.exit(code));

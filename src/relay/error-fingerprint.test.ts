@@ -49,6 +49,13 @@ describe('the fingerprint of an error', () => {
     expect(errorFingerprint(killed('    at a (/a.js:1:1)'))).toEqual(errorFingerprint(killed('    at b (/b.js:1:1)')));
   });
 
+  test('is another one for another number in a code: a 404 is no 410, a unique violation no foreign key [X.5]', () => {
+    const codes = ['HTTP_404', 'HTTP_410', '23505', '23503', '40P01'];
+    const stack = ['    at post (/a/post.js:1:1)'];
+    const texts = codes.map((code) => errorFingerprint(thrown(stack, { code })));
+    expect(new Set(texts.map(({ text }) => text)).size).toBe(codes.length);
+  });
+
   test('is not split by ids in a class name, a code or a file name [X.5]', () => {
     const of = (id: string): string =>
       errorFingerprint(thrown([`    at f (/app/chunk-${id}.js:1:1)`], { name: `Gone_${id}`, code: `E_${id}` })).text;

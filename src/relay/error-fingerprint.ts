@@ -6,6 +6,8 @@ export const FINGERPRINT_VERSION = 1;
 
 const MAX_FRAMES = 5;
 const MAX_FRAME_LENGTH = 120;
+/** Of an SQLSTATE. */
+const MAX_CODE_DIGITS = 5;
 
 /** What errors of one cause have in common. */
 export interface ErrorFingerprint {
@@ -22,7 +24,13 @@ export interface ErrorFingerprint {
 export function errorFingerprint(error: DeliveryError): ErrorFingerprint {
   const frames = isOurOwn(error) ? [] : framesOf(error.stack ?? '');
   const where = frames.length > 0 ? frames : [errorShape(error)];
-  return { text: JSON.stringify([wordOf(error.name), wordOf(error.code ?? ''), ...where]), frames };
+  return { text: JSON.stringify([wordOf(error.name), codeOf(error.code ?? ''), ...where]), frames };
+}
+
+/** The numbers of a code tell causes apart, as in HTTP_404 or 23505. Where there are so many that they are an id, they do not. */
+function codeOf(code: string): string {
+  const hasId = code.split(/[^\p{L}\p{N}]/u).some((part) => part.replaceAll(/\D/g, '').length > MAX_CODE_DIGITS);
+  return hasId ? wordOf(code) : code.slice(0, MAX_FRAME_LENGTH).toWellFormed();
 }
 
 function wordOf(text: string): string {

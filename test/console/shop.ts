@@ -71,6 +71,8 @@ export interface Shop {
 /** Opens the shop on a schema of its own, which is dropped when it closes. */
 export async function openShop({ url, schema }: { readonly url: string; readonly schema: string }): Promise<Shop> {
   const pool = new Pool({ connectionString: url, max: 12 });
+  // What is lost while it rests is opened anew when it is needed.
+  pool.on('error', () => undefined);
   await withClient(pool, (client) => migrate(client, { schema }));
   const store = postgres({ pool, schema });
   const weather: Weather = { isMailDown: true };

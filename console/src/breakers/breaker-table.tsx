@@ -1,6 +1,6 @@
 import type { ReactElement } from 'react';
 import { Ago } from '../parts/ago.tsx';
-import { count, errorLine } from '../parts/figures.ts';
+import { count, counted, errorLine } from '../parts/figures.ts';
 import { ListFrame, useListed } from '../parts/listed.tsx';
 import { Empty, TeachingCode } from '../parts/notice.tsx';
 import { type Column, Rows } from '../parts/rows.tsx';
@@ -35,7 +35,12 @@ const COLUMNS: readonly Column<Breaker>[] = [
       ),
   },
   { head: 'Waiting', isFigure: true, cell: ({ waiting }) => count(waiting) },
-  { head: 'Failures', isFigure: true, isExtra: true, cell: ({ failures }) => count(failures) },
+  {
+    head: 'Opens after',
+    isFigure: true,
+    isExtra: true,
+    cell: ({ failures }) => counted(failures, 'failure'),
+  },
   {
     head: 'Why',
     isWide: true,

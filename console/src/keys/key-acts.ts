@@ -12,7 +12,7 @@ function body({ service, handler, key }: HeldKey): { readonly handler: string; r
 /** All that failed or were parked of a key run again, in their order. */
 export function replayKeyAct(row: HeldKey): Act {
   return {
-    title: `Replay ${counted(row.failed, 'failed message')} of “${row.key}” in order?`,
+    title: `Replay ${counted(row.failed, 'failed message')} of “${row.key}” at ${row.service}/${row.handler} in order?`,
     text: 'They run again in the order they were sent; what waits behind them follows.',
     verb: 'Replay in order',
     path: 'keys/replay',
@@ -25,7 +25,7 @@ export function replayKeyAct(row: HeldKey): Act {
 /** The key goes on past what failed. */
 export function releaseAct(row: HeldKey): Act {
   return {
-    title: `Release “${row.key}”?`,
+    title: `Release “${row.key}” at ${row.service}/${row.handler}?`,
     text: `What failed stays a dead letter and holds nothing any more. ${counted(row.behind, 'message')} behind it go${row.behind === 1 ? 'es' : ''} on: for this key the order is given up.`,
     verb: 'Release',
     path: 'keys/release',
@@ -37,7 +37,7 @@ export function releaseAct(row: HeldKey): Act {
 /** The first that failed is given up. */
 export function skipAct(row: HeldKey): Act {
   return {
-    title: `Skip the head of “${row.key}”?`,
+    title: `Skip the head of “${row.key}” at ${row.service}/${row.handler}?`,
     text: 'The first that failed is discarded; what waits behind it goes on.',
     verb: 'Skip 1 message',
     isDanger: true,

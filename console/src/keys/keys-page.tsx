@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<HeldKey>[] = [
       </Link>
     ),
   },
-  { head: 'Handler', isExtra: true, cell: ({ service, handler }) => `${service}/${handler}` },
+  { head: 'Handler', cell: ({ service, handler }) => `${service}/${handler}` },
   {
     head: 'Head',
     card: 'end',

@@ -10,6 +10,7 @@ import { pagesOf } from './pages.ts';
 import { Palette } from './palette.tsx';
 import { useSession } from './session.tsx';
 import { useShortcuts } from './shortcuts.ts';
+import { StaleNotice, useStale } from './stale-notice.tsx';
 import { useTheme } from './theme.ts';
 
 /** What stands around every page. */
@@ -46,6 +47,7 @@ export function Shell(): ReactElement {
       </div>
       <Navigation openPalette={() => setOver('palette')} openHelp={() => setOver('help')} />
       <main id="main" tabIndex={-1}>
+        <StaleNotice />
         <Outlet />
       </main>
       {over === 'palette' ? <Palette close={() => setOver(undefined)} /> : null}
@@ -107,6 +109,7 @@ function Navigation({
 
 function Foot({ openHelp }: { readonly openHelp: () => void }): ReactElement {
   const { isLive, isStreaming, setLive } = useLive();
+  const isStale = useStale() !== undefined;
   const { actor, role, isReadOnly, version } = useSession();
   const [theme, nextTheme] = useTheme();
   const client = useQueryClient();
@@ -119,7 +122,10 @@ function Foot({ openHelp }: { readonly openHelp: () => void }): ReactElement {
       <button type="button" className="quiet" aria-pressed={!isLive} onClick={() => setLive(!isLive)}>
         <Icon name={isLive ? 'pause' : 'play'} />
         {isLive ? 'Live' : 'Paused'}
-        <span className={`dot ${isLive ? (isStreaming ? 'on' : 'polls') : ''}`} aria-hidden="true" />
+        <span
+          className={`dot ${isStale ? 'stale' : isLive ? (isStreaming ? 'on' : 'polls') : ''}`}
+          aria-hidden="true"
+        />
       </button>
       <div className="foot-buttons">
         <button
