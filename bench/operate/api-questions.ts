@@ -26,6 +26,7 @@ export function questions(examples: Examples): Questions {
     listCalls: [{}, { isOk: 'false' }, { service: 'shop' }, { destination: 'api.bank.example' }],
     trace: [{ id: message }, { id: letter }, { id: 'corr_77' }, { id: 'user_77' }, { id: 'r77', limit: '5000' }],
     system: [{}],
+    listErasures: [{}],
     listAudit: [
       {},
       { actor: 'person-7' },

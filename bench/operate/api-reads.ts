@@ -46,6 +46,8 @@ export async function apiReads(
       calls.push({ name: `GET ${operation.path}`, rounds, run: () => api.open(operation.path) });
       continue;
     }
+    // It reads all of the audit, by design, and stands on no page.
+    if (operation.id === 'verifyAudit') continue;
     const queries = asked[operation.id] ?? [];
     checkAsked(operation, queries);
     for (const query of queries) calls.push(callOf(api, operation, query, rounds));

@@ -79,6 +79,7 @@ function quickWrites(token: string, supplied: Supplies): Readonly<Record<string,
   const scheduled = nextOf(supplied.scheduled);
   const groups = [0, 1, 2].map(() => nextOf(supplied.groups));
   let retired = 0;
+  let erased = 0;
   const handler = { handler: 'handler-5', ...REASON };
   const breaker = { name: 'dependency-6', ...REASON };
   return {
@@ -103,6 +104,8 @@ function quickWrites(token: string, supplied: Supplies): Readonly<Record<string,
     resumeAll: () => [{}, REASON],
     openBreaker: () => [{}, breaker],
     closeBreaker: () => [{}, breaker],
+    previewErase: () => [{}, { person: `p${erased + 1}` }],
+    erase: () => [{}, { person: `p${(erased += 1)}`, ...REASON }],
   };
 }
 

@@ -45,6 +45,9 @@ async function seedHistory(pool: Pool, delivered: number): Promise<void> {
   await pool.query('update holdfast.meta set slot = 7');
   await pool.query(`insert into holdfast.trace_link (id, message, at)
     select 'corr_' || n / 50, bench_id(${sentMs(delivered)}, n), now() from generate_series(10, ${delivered}, 10) n`);
+  // Twenty messages of each person.
+  await pool.query(`insert into holdfast.trace_link (id, message, at)
+    select 'person:p' || n / 1000, bench_id(${sentMs(delivered)}, n), now() from generate_series(50, ${delivered}, 50) n`);
 }
 
 /** One in ten holds its key. */

@@ -5,7 +5,7 @@ import { Shell } from './shell/shell.tsx';
 
 const root = createRootRoute({
   component: Shell,
-  notFoundComponent: () => <Empty title="There is no such page">The navigation shows all that there are.</Empty>,
+  notFoundComponent: () => <Empty title="There is no such page">The navigation leads to all of them.</Empty>,
 });
 
 const asIs = (search: Record<string, unknown>): Search => search as Search;

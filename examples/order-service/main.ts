@@ -38,6 +38,7 @@ ${speed === 1 ? '' : `\n  Waits are ${speed} times shorter than real.\n`}`);
 
 /** Lets what runs end, then stops the database; asked twice, it does the same. */
 function stop(): void {
+  if (stopping === undefined) console.log('Stopping: what runs ends first. Once more ends at once.');
   stopping ??= stopAll().then(
     () => process.exit(0),
     (error: unknown) => {

@@ -18,7 +18,8 @@ export interface BuiltSite {
 
 /** Writes the whole site into `out`, which is emptied first. */
 export function buildSite(root: string, out: string): BuiltSite {
-  const there = globSync(PAGES, { cwd: root }).toSorted();
+  // Reports are kept as they were written.
+  const there = globSync(PAGES, { cwd: root, exclude: ['docs/reports/**'] }).toSorted();
   const broken: string[] = [];
   const files = new Set<string>();
   const rendered = new Map<string, RenderedPage>();
@@ -30,7 +31,7 @@ export function buildSite(root: string, out: string): BuiltSite {
       const file = path === '' ? page : posix.join(posix.dirname(page), path);
       if (!existsSync(join(root, file))) broken.push(`${page}: ${target}`);
       else if (there.includes(file)) return path === '' ? hash : `${relative(page, addressOf(file))}${hash}`;
-      else if (/^docs\/.*\.(png|json|yml)$/.test(file) && statSync(join(root, file)).isFile()) {
+      else if (/^docs\/.*\.(html|png|json|yml)$/.test(file) && statSync(join(root, file)).isFile()) {
         files.add(file);
         return relative(page, file.replace(/^docs\//, ''));
       }

@@ -68,6 +68,7 @@ describe('the command line', () => {
   });
 
   test.each([
+    [['help', 'dlq:replay'], 'write holdfast --help, or holdfast <command> --help'],
     [['dlq:reply'], 'there is no command "dlq:reply"; did you mean dlq:replay?'],
     [['replay'], 'there is no command "replay"; did you mean dlq:replay?'],
     [['something'], 'there is no command "something"; holdfast --help lists them'],

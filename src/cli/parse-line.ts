@@ -123,6 +123,7 @@ function checkArgs({ name, args, options }: Command, given: readonly string[]): 
 }
 
 function unknownCommand(name: string, commands: readonly Command[]): Error {
+  if (name === 'help') return usageError('write holdfast --help, or holdfast <command> --help');
   const known = commands.map((command) => command.name);
   // "peek" for dlq:peek is as near as a misspelling.
   const near = nearest(name, known) ?? known.find((one) => one.split(':')[1] === name);

@@ -192,11 +192,17 @@ function statusOf(value: string): MessageTab | undefined {
   return MESSAGE_TABS.find((one) => one === word);
 }
 
+const NAMES = QUERY_QUALIFIERS.map(({ name }) => name).filter((name) => name !== 'payload.');
+
+/** What somebody who wrote this name in front of a colon may have meant, where it is close to one that there is. */
+export function misspeltName(name: string): string | undefined {
+  const near = name.startsWith('payloa') ? 'payload.' : nearest(name, NAMES);
+  return near === undefined ? undefined : `there is no ${name}:; did you mean ${near}${near.endsWith('.') ? '' : ':'}?`;
+}
+
 function unknownName(name: string): string {
-  const known = QUERY_QUALIFIERS.map((one) => one.name).filter((one) => one !== 'payload.');
-  const near = name.startsWith('payloa') ? 'payload.' : nearest(name, known);
-  if (near !== undefined) return `there is no ${name}:; did you mean ${near}${near.endsWith('.') ? '' : ':'}?`;
-  return `there is no ${name}:; known are ${known.map((one) => `${one}:`).join(', ')} and payload.<path>:`;
+  const all = NAMES.map((one) => `${one}:`).join(', ');
+  return misspeltName(name) ?? `there is no ${name}:; known are ${all} and payload.<path>:`;
 }
 
 function bareWord({ value }: QueryPart): string {

@@ -138,6 +138,10 @@ test('the keyboard reaches pages, rows, the palette and the help [X.5]', async (
   await page.keyboard.type('billing/charge');
   await page.keyboard.press('Enter');
   await expect.poll(() => new URL(page.url()).searchParams.get('handler')).toBe('billing/charge');
+  // A qualifier that there is not is no word to look for.
+  await page.getByLabel('Search messages').fill('typ:order.placed');
+  await page.keyboard.press('Enter');
+  await page.getByText('there is no typ:; did you mean type:?').waitFor();
   await page.locator('h1').click();
   await page.keyboard.press('?');
   await page.getByRole('dialog', { name: 'Keys' }).waitFor();

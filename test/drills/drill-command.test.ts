@@ -65,6 +65,13 @@ Held, after 1 ms.
     expect(await drill(...args)).toMatchObject({ code, out: '', err: `error: ${said}\n` });
   });
 
+  test('names the built-in ones to who misspells one where there is no module [S0.13]', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'holdfast-drill-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const { code, err } = await startHoldfast(['drill', 'sok'], { cwd: folder }).ended;
+    expect([code, err]).toEqual([2, 'error: there is no drill "sok"; did you mean soak?\n']);
+  });
+
   test('says where a module has none [S0.13]', async () => {
     const none = fileURLToPath(new URL('../../examples/growth-backend/holdfast.config.ts', import.meta.url));
     const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', REDIS_URL: 'redis://127.0.0.1:1' };

@@ -59,7 +59,7 @@ function fields(before?: Endpoint): readonly ActField[] {
         .map(([name, value]) => `${name}: ${value}`)
         .join('\n'),
       example: 'X-Tenant: 7',
-      hint: 'Name: value, one a line, sent with every event. What is [hidden] stays as it is.',
+      hint: `Name: value, one a line, sent with every event.${before === undefined ? '' : ' What is [hidden] stays as it is.'}`,
       read: headersOf,
     },
     {

@@ -1,4 +1,4 @@
-import { QUERY_QUALIFIERS, queryParts } from '../../../src/operator/message-query.ts';
+import { misspeltName, QUERY_QUALIFIERS, queryParts } from '../../../src/operator/message-query.ts';
 import { cleaned, type Search } from '../parts/place.ts';
 
 /** What the search box understands: the query language of the command line. An id is opened, not searched for. */
@@ -20,6 +20,15 @@ export function searchOf(text: string): Record<string, string> {
   }
   if (words.length > 0 && search['error'] === undefined) search['error'] = words.join(' ');
   return search;
+}
+
+/** What is wrong with a typed search, where a qualifier was meant that does not exist: taken for words, it would find nothing. */
+export function problemOf(text: string): string | undefined {
+  for (const { name } of queryParts(text)) {
+    const problem = name === undefined || isField(name) ? undefined : misspeltName(name);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
 }
 
 /** The text of the search box that means these fields. */

@@ -5,7 +5,7 @@ import { handlersQuery } from '../api/queries.ts';
 import { Icon } from '../parts/icon.tsx';
 import { cleaned, usePlace } from '../parts/place.ts';
 import { MESSAGE_TABS } from '../../../src/operator/message-list.ts';
-import { completions, QUALIFIERS, searchOf, textOf } from './qualifiers.ts';
+import { completions, problemOf, QUALIFIERS, searchOf, textOf } from './qualifiers.ts';
 
 function useKnown(): Readonly<Record<string, readonly string[]>> {
   const { data = [] } = useQuery(handlersQuery);
@@ -19,11 +19,31 @@ function useKnown(): Readonly<Record<string, readonly string[]>> {
   };
 }
 
-/** The search with qualifiers, completed while it is typed. What it means stands in the address. */
-export function SearchBox(): ReactElement {
+interface SearchState {
+  /** The search of the page, as it is written. */
+  readonly meant: string;
+  readonly problem: string | undefined;
+  readonly setProblem: (problem: string | undefined) => void;
+  /** Searches, unless there is something wrong with it. */
+  readonly look: (wanted: string) => void;
+}
+
+function useSearch(): SearchState {
   const [search] = usePlace();
   const navigate = useNavigate();
-  const meant = textOf(search);
+  const [problem, setProblem] = useState<string>();
+  const look = (wanted: string): void => {
+    const found = problemOf(wanted);
+    setProblem(found);
+    if (found !== undefined) return;
+    void navigate({ to: '/messages', search: cleaned({ status: search['status'], ...searchOf(wanted) }) });
+  };
+  return { meant: textOf(search), problem, setProblem, look };
+}
+
+/** The search with qualifiers, completed while it is typed. What it means stands in the address. */
+export function SearchBox(): ReactElement {
+  const { meant, problem, setProblem, look } = useSearch();
   const [text, setText] = useState(meant);
   const [at, setAt] = useState(-1);
   const [isOpen, setOpen] = useState(false);
@@ -31,7 +51,7 @@ export function SearchBox(): ReactElement {
   useEffect(() => setText(meant), [meant]);
   const submit = (wanted: string): void => {
     setOpen(false);
-    void navigate({ to: '/messages', search: cleaned({ status: search['status'], ...searchOf(wanted) }) });
+    look(wanted);
   };
   const take = (one: string): void => {
     setText(`${text.replace(/\S*$/, '')}${one}${one.endsWith(':') || one.endsWith('.') ? '' : ' '}`);
@@ -61,23 +81,33 @@ export function SearchBox(): ReactElement {
         placeholder="type:order.* handler:email error:ECONN payload.customer.id:42 since:2h"
         spellCheck={false}
         autoComplete="off"
+        aria-invalid={problem !== undefined}
+        aria-describedby="search-problem"
         value={text}
         onFocus={() => setOpen(true)}
         onBlur={() => setOpen(false)}
         onKeyDown={onKey}
         onChange={(event) => {
           setText(event.target.value);
+          setProblem(undefined);
           setAt(-1);
           setOpen(true);
         }}
       />
-      {meant === '' ? null : (
-        <button type="button" className="quiet square" aria-label="Clear the search" onClick={() => submit('')}>
-          <Icon name="close" />
-        </button>
-      )}
+      {meant === '' ? null : <ClearButton clear={() => submit('')} />}
       <Offers offered={isOpen ? offered : []} at={at} take={take} />
+      <p id="search-problem" className="search-problem" role="status">
+        {problem}
+      </p>
     </div>
+  );
+}
+
+function ClearButton({ clear }: { readonly clear: () => void }): ReactElement {
+  return (
+    <button type="button" className="quiet square" aria-label="Clear the search" onClick={clear}>
+      <Icon name="close" />
+    </button>
   );
 }
 

@@ -52,9 +52,9 @@ function figuresOf(overview: Overview): readonly Figure[] {
       to: '/dead-letters',
     },
     {
-      title: 'Redeliveries suppressed',
+      title: 'Repeats suppressed',
       value: count(sum(points, (p) => p.suppressed)),
-      note: 'came again, or ended too late',
+      note: 'came again, or too late',
       values: each(points, (p) => p.suppressed),
       tone: 'parked',
       to: '/messages',
@@ -62,7 +62,7 @@ function figuresOf(overview: Overview): readonly Figure[] {
     {
       title: 'Late results refused',
       value: count(sum(points, (p) => p.refused)),
-      note: 'of workers that had lost their lease',
+      note: 'after a lost lease',
       values: each(points, (p) => p.refused),
       tone: 'parked',
       to: '/system',

@@ -136,6 +136,7 @@ function NumberInput({
         min={1}
         max={max}
         inputMode="numeric"
+        data-focus
         required={isNeeded}
         defaultValue={initial}
         onChange={({ target: { value } }) => set(value === '' ? undefined : Number(value))}
@@ -156,6 +157,8 @@ function TextInput({
 }): ReactElement {
   const { label, hint, initial, example, isNeeded = false, isLong = false, read = asGiven } = field;
   const shared = {
+    // The first of them is where one begins.
+    'data-focus': true,
     required: isNeeded,
     defaultValue: initial,
     placeholder: example,

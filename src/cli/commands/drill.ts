@@ -59,8 +59,9 @@ export const drill: Command = {
     const waitMs = options.durationMs('wait');
     const config = options.text('config');
     const isListed = name === undefined && !isAll;
-    if (isListed && config === undefined && !hasConfig(io.cwd)) return list(output, []);
-    const drills = await loadDrills(io.cwd, config);
+    const hasNone = config === undefined && !hasConfig(io.cwd);
+    if (isListed && hasNone) return list(output, []);
+    const drills = name !== undefined && hasNone ? [] : await loadDrills(io.cwd, config);
     if (isListed) return list(output, drills);
     return run(invocation, name === undefined ? drills : [chosen(drills, name)], waitMs);
   },
