@@ -1,4 +1,4 @@
-import type { ClientSession, Db, MongoClient, TransactionOptions } from 'mongodb';
+import type { ClientSession, Db, MongoClient, MongoError, TransactionOptions } from 'mongodb';
 import { HoldfastError, isHoldfastError } from '../kernel/error.ts';
 import { createSleep } from '../kernel/sleep.ts';
 import { systemEffects } from '../system/effects.ts';
@@ -73,12 +73,18 @@ async function commit(session: ClientSession): Promise<void> {
       // Asked again it would stand behind the first question, which nobody answers.
       if (isHoldfastError(error, 'DATABASE_TIMEOUT'))
         throw new CommitUnknown('the answer to a commit did not come', { cause: error });
-      if (!hasLabel(error, 'UnknownTransactionCommitResult') && !isConnectionLost(error)) throw error;
+      if (isDecided(error)) throw error;
       if (systemEffects.monoMs() - beganMs > PATIENCE_MS)
         throw new CommitUnknown('the answer to a commit was lost', { cause: error });
       await sleep(LONGEST_WAIT_MS * systemEffects.random());
     }
   }
+}
+
+/** The server said no. What has no labels is no error of the server's, as when the driver stumbles over one of a socket: it tells nothing. */
+function isDecided(error: unknown): boolean {
+  const isServers = typeof (error as Partial<MongoError> | undefined)?.hasErrorLabel === 'function';
+  return isServers && !hasLabel(error, 'UnknownTransactionCommitResult') && !isConnectionLost(error);
 }
 
 async function goodbye(work: Promise<unknown>): Promise<void> {
