@@ -19,7 +19,7 @@ const always = {
 export default defineConfig({
   test: {
     // Most tests wait for sockets and processes; vitest's own choice leaves one of two cores idle.
-    maxWorkers: availableParallelism() + 2,
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
     projects: [
       {

@@ -11,6 +11,8 @@ const test = needs('postgres');
 async function substrate(server: TestServer): Promise<{ readonly url: string; readonly pool: Pool }> {
   const url = await freshDatabase(server);
   const pool = new Pool({ connectionString: url });
+  // Its database goes away by force, perhaps before its last connection.
+  pool.on('error', () => undefined);
   onTestFinished(() => pool.end());
   await prepare(pool);
   return { url, pool };

@@ -244,7 +244,17 @@ test('the growth backend: one action is found by its request id in the lines of 
   const lines = (): readonly GrowthLine[] => growth.lines().filter((line) => line['requestId'] === requestId);
   const found = (process: string, operation: string): GrowthLine | undefined =>
     lines().find((line) => line.process === process && line['operation'] === operation);
-  await expect.poll(() => PROJECTORS.filter((name) => found('events', name) === undefined)).toEqual([]);
+  const route = 'POST /workflow-runs/:runId/modules/:moduleId/run';
+  // Five processes write their lines, each when it comes to it.
+  const awaited = [
+    ['api', route],
+    ['interview', 'hold-session'],
+    ...['interview.hold-session', 'commands', 'to-redis'].map((name) => ['worker', name] as const),
+    ...['record', ...PROJECTORS].map((name) => ['events', name] as const),
+  ] as const;
+  await expect
+    .poll(() => awaited.filter(([process, operation]) => found(process, operation) === undefined))
+    .toEqual([]);
 
   const commandId = String(asked.body['commandId']);
   const action = {
@@ -262,7 +272,6 @@ test('the growth backend: one action is found by its request id in the lines of 
   };
   const key = run.keyOf('interview');
   const ms = expect.any(Number) as number;
-  const route = 'POST /workflow-runs/:runId/modules/:moduleId/run';
   expect(found('api', route)).toMatchObject({
     ...action,
     idempotencyKey: key,

@@ -17,6 +17,7 @@ describe('an order', () => {
     const service = await startOrderService({ databaseUrl });
     onTestFinished(() => service.stop());
     const pool = new Pool({ connectionString: databaseUrl });
+    pool.on('error', () => undefined);
     onTestFinished(() => pool.end());
     const hf = holdfast({ service: 'orders', store: postgres({ pool }) });
     const order = { item: 'Tea', totalCents: 100, email: 'ada@example.org' };

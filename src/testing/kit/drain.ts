@@ -10,6 +10,7 @@ import type { VirtualTime } from '../virtual-time.ts';
 import { type Drained, DrainLog } from './drained.ts';
 import { hastenedStore } from './hastened-store.ts';
 import { partsOf } from './parts.ts';
+import { triedOnceStore } from './tried-once-store.ts';
 
 /** What `drain` takes. Every field may be left out. */
 export interface DrainOptions {
@@ -50,10 +51,9 @@ async function drained<Tx, SendTx>(
 ): Promise<void> {
   if (!isRelayStore(store)) throw new HoldfastError('STORE_CANNOT_RUN', { service: about.service });
   const { handlers, retries = 'run', time } = options;
-  const isHastened = time === undefined && retries === 'run';
   const running = await startService(
     about,
-    isHastened ? hastenedStore(store) : store,
+    retries === 'leave' ? triedOnceStore(store) : time === undefined ? hastenedStore(store) : store,
     { all: withoutBreakers(registry.all), seal: () => registry.seal() },
     {
       ...(handlers && { handlers }),

@@ -1,4 +1,5 @@
 import type { RelaySession, RelayStore, Settlement } from '../../relay/relay-store.ts';
+import { withActs } from './session-with.ts';
 
 /** The same store, but a message that is to be tried again is due at once: no test waits for a policy. */
 export function hastenedStore<Tx, SendTx>(store: RelayStore<Tx, SendTx>): RelayStore<Tx, SendTx> {
@@ -9,15 +10,8 @@ export function hastenedStore<Tx, SendTx>(store: RelayStore<Tx, SendTx>): RelayS
 }
 
 function hastenedSession<Tx>(session: RelaySession<Tx>): RelaySession<Tx> {
-  const settle: RelaySession<Tx>['settle'] = (workerId, settlements) =>
-    session.settle(workerId, settlements.map(withoutWait));
-  return new Proxy(session, {
-    get: (target, name) => {
-      if (name === 'settle') return settle;
-      const value: unknown = Reflect.get(target, name, target);
-      // A session may keep private fields, which are found on itself alone.
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-    },
+  return withActs(session, {
+    settle: (workerId, settlements) => session.settle(workerId, settlements.map(withoutWait)),
   });
 }
 
