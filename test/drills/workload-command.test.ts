@@ -156,9 +156,13 @@ withServers('a drill that is stopped ends its processes and takes away what it m
     if (schema === undefined) return 0;
     const client = new Client({ connectionString: url });
     await client.connect();
-    const { rows } = await client.query<{ n: number }>(`select count(*)::int as n from ${schema}.drill_effect`);
-    await client.end();
-    return rows[0]?.n ?? 0;
+    try {
+      const { rows } = await client.query<{ n: number }>(`select count(*)::int as n from ${schema}.drill_effect`);
+      return rows[0]?.n ?? 0;
+    } finally {
+      // Also where its table is not there yet: the database goes away by force in the end.
+      await client.end();
+    }
   };
   await expect.poll(() => sent().catch(() => 0)).toBeGreaterThan(0);
   running.child.kill('SIGINT');
