@@ -21,7 +21,7 @@ async function main(args: readonly string[]): Promise<number> {
   const [first, ...rest] = args;
   if (first === 'render') return renderPages(say);
   if (args.includes('--help')) {
-    say(usage());
+    console.log(usage());
     return 0;
   }
   const topic = TOPICS.find(({ name }) => name === first);

@@ -3,18 +3,9 @@ import { event } from '../../src/index.ts';
 import type { Broker, Transport } from '../../src/transport/index.ts';
 import { testService } from '../relay/service.ts';
 import type { TestServer } from '../support/needs.ts';
-import { consuming, message } from './kafka-kit.ts';
+import type { BreakableBroker } from './breakable-broker.ts';
+import { consuming, message } from './broker-kit.ts';
 import { numberIn } from './number-in.ts';
-
-/** A broker that a test may break. */
-export interface BreakableBroker {
-  start(): Promise<void>;
-  /** As a crash does. */
-  kill(): Promise<void>;
-  /** It accepts connections and answers nothing, until it goes on. */
-  hang(): void;
-  goOn(): void;
-}
 
 const placed = event<{ order: string; n: number }>('order.placed', { key: ({ order }) => order });
 

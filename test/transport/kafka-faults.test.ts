@@ -10,7 +10,8 @@ import type { PoolClient } from 'pg';
 import { withAdmin } from '../support/kafka-server.ts';
 import { needs } from '../support/needs.ts';
 import { testService, type TestService } from '../relay/service.ts';
-import { consuming, message, openBroker, ownTopics } from './kafka-kit.ts';
+import { consuming, message } from './broker-kit.ts';
+import { openBroker, ownTopics } from './kafka-kit.ts';
 import { numberIn } from './number-in.ts';
 import { type PrivateKafka, privateKafka } from './private-kafka.ts';
 

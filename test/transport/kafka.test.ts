@@ -6,7 +6,8 @@ import type { Broker, OutboundMessage } from '../../src/transport/broker.ts';
 import { createTopics, withAdmin } from '../support/kafka-server.ts';
 import { needs } from '../support/needs.ts';
 import { testService } from '../relay/service.ts';
-import { consuming, foreignProducer, message, openBroker, ownTopics } from './kafka-kit.ts';
+import { consuming, message } from './broker-kit.ts';
+import { foreignProducer, openBroker, ownTopics } from './kafka-kit.ts';
 import { numberIn } from './number-in.ts';
 
 const test = needs('kafka', 'postgres');

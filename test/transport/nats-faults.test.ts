@@ -10,7 +10,7 @@ import { localNats } from '../support/nats-server.ts';
 import { needs } from '../support/needs.ts';
 import type { InboundMessage } from '../../src/transport/broker.ts';
 import { hangs, isKilledInTheFlow, startsLater } from './broker-fault-runs.ts';
-import { consuming, message } from './kafka-kit.ts';
+import { consuming, message } from './broker-kit.ts';
 import { ask, countIn, openBroker } from './nats-kit.ts';
 import { numberIn } from './number-in.ts';
 import { privateNats, type PrivateNats } from './private-nats.ts';

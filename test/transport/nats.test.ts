@@ -11,7 +11,7 @@ import type { InboundMessage } from '../../src/transport/broker.ts';
 import { isRefusedPlace } from '../../src/transport/refused-place.ts';
 import { needs } from '../support/needs.ts';
 import { testService } from '../relay/service.ts';
-import { consuming, message } from './kafka-kit.ts';
+import { consuming, message } from './broker-kit.ts';
 import { ask, countIn, makeStream, openBroker, ownNames } from './nats-kit.ts';
 import { numberIn } from './number-in.ts';
 

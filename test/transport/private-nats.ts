@@ -1,20 +1,14 @@
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { BreakableBroker } from './breakable-broker.ts';
 import { localNats, planNats, probeNats } from '../support/nats-server.ts';
 import { freePort, freshFolder, type RunningServer, startPrivate } from '../support/private-server.ts';
 
 /** A NATS of a test file, which it may kill, hang and start again. */
-export interface PrivateNats {
+export interface PrivateNats extends BreakableBroker {
   readonly url: string;
   readonly port: number;
-  /** Starts it, also again: on the same port and with what it had written. */
-  start(): Promise<void>;
-  /** Ends it at once, as a crash does. */
-  kill(): Promise<void>;
-  /** It accepts connections and answers nothing, until it goes on. */
-  hang(): void;
-  goOn(): void;
   /** Ends it, and takes away what it kept. */
   remove(): Promise<void>;
 }

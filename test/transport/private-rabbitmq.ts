@@ -3,23 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort, freshFolder, isListening, startPrivate, type RunningServer } from '../support/private-server.ts';
+import type { BreakableBroker } from './breakable-broker.ts';
 import { localRabbitmq, planRabbitmq, probeRabbitmq, type RabbitmqUser } from '../support/rabbitmq-server.ts';
 
 const REGISTERED_WITHIN_MS = 60_000;
 
 /** A RabbitMQ of a test file, which it may kill, hang and start again. */
-export interface PrivateRabbitmq {
+export interface PrivateRabbitmq extends BreakableBroker {
   readonly url: string;
   urlOf(user: string): string;
-  /** Starts it, also again: on the same port and with what it had written. */
-  start(): Promise<void>;
   /** Waits until all its queues are registered on the disk, which takes seconds. */
   registered(): Promise<void>;
   /** Ends it at once, as a crash does, once its queues are registered. */
   kill(): Promise<void>;
-  /** It accepts connections and answers nothing, until it goes on. */
-  hang(): void;
-  goOn(): void;
   /** Ends it, and takes away what it kept. */
   remove(): Promise<void>;
 }

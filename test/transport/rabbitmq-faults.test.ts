@@ -5,7 +5,7 @@ import { transportContract } from '../../src/testing/index.ts';
 import type { Broker } from '../../src/transport/index.ts';
 import { needs } from '../support/needs.ts';
 import { hangs, isKilledInTheFlow, startsLater } from './broker-fault-runs.ts';
-import { consuming, message } from './kafka-kit.ts';
+import { consuming, message } from './broker-kit.ts';
 import { privateRabbitmq, type PrivateRabbitmq } from './private-rabbitmq.ts';
 
 const test = needs('postgres', 'rabbitmqServer');

@@ -6,7 +6,7 @@ import { redisStreamsBroker } from '../../src/redis/redis-streams.ts';
 import type { Broker, OutboundMessage } from '../../src/transport/broker.ts';
 import { needs } from '../support/needs.ts';
 import { connected, dropTopology } from '../support/rabbitmq-server.ts';
-import { consuming, message } from './kafka-kit.ts';
+import { consuming, message } from './broker-kit.ts';
 import { numberIn } from './number-in.ts';
 
 const TYPES = ['closed.door', 'order.placed'];

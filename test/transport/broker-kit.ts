@@ -1,0 +1,44 @@
+import { onTestFinished } from 'vitest';
+import { newId } from '../../src/system/new-id.ts';
+import type {
+  Broker,
+  ConsumeRequest,
+  Consumption,
+  InboundMessage,
+  OutboundMessage,
+} from '../../src/transport/broker.ts';
+
+/** A message with a number in it. */
+export function message(n: number, about: Partial<OutboundMessage> = {}): OutboundMessage {
+  const type = about.type ?? 'order.placed';
+  const attributes = { specversion: '1.0', id: newId(), source: 'test', type, datacontenttype: 'application/json' };
+  const body = Buffer.from(JSON.stringify({ n }));
+  return { type, key: undefined, isDead: false, attributes, headers: {}, body, ...about };
+}
+
+/** Consumes until the test ends, and keeps what it stores. */
+export async function consuming(
+  broker: Broker,
+  about: Partial<ConsumeRequest> = {},
+): Promise<{
+  readonly stored: InboundMessage[];
+  readonly lost: unknown[];
+  /** Why places cannot be read, by their names. */
+  readonly waiting: Map<string, unknown>;
+  readonly consumption: Consumption;
+}> {
+  const stored: InboundMessage[] = [];
+  const lost: unknown[] = [];
+  const waiting = new Map<string, unknown>();
+  const consumption = await broker.consume({
+    group: 'mail',
+    types: ['order.placed'],
+    isDead: false,
+    onBatch: async (batch) => void stored.push(...batch),
+    onPlace: (place, problem) => void (problem === undefined ? waiting.delete(place) : waiting.set(place, problem)),
+    onLost: (error) => void lost.push(error),
+    ...about,
+  });
+  onTestFinished(() => consumption.stop());
+  return { stored, lost, waiting, consumption };
+}
