@@ -229,6 +229,9 @@ function checkSend(
   for (const [name, value] of Object.entries(texts)) {
     if (value !== undefined && !isStorable(value)) check.refuse(name, value, 'write text without NUL, or leave it out');
   }
+  // A Map or Headers would leave without their entries.
+  if (headers && Object.prototype.toString.call(headers) !== '[object Object]')
+    check.refuse('headers', headers, "pass a plain object: { tenant: 't_1' }");
   for (const [name, value] of Object.entries(headers ?? {})) {
     if (!isStorable(name) || !isStorable(value)) check.refuse(`headers.${name}`, value, 'write text without NUL');
     else if (name.startsWith(OWN_HEADERS))
