@@ -24,11 +24,22 @@ test('deliveries are tried again after 12 s, 2 m 28 s, 30 m 8 s, 6 h 7 m, and th
   expect(waits(rules({ retries: 0 }))).toEqual(['dead']);
 });
 
-test('an expression counts from 0, and stays between nothing and a day [X.8]', () => {
+test('an expression counts from 0, and its result stays between nothing and a day [X.8]', () => {
   expect(waits(rules({ retryDelay: '1000 * pow(2, retried)' }))).toEqual([1_000, 2_000, 4_000, 'dead']);
   expect(waits(rules({ retryDelay: '0 - 5' }))).toEqual([0, 0, 0, 'dead']);
-  expect(waits(rules({ retryDelay: '1 / retried', retries: 2 }))).toEqual([86_400_000, 1, 'dead']);
-  expect(waits(rules({ retryDelay: 'sqrt(0-1)', retries: 1 }))).toEqual([86_400_000, 'dead']);
+  expect(waits(rules({ retryDelay: 'pow(10, 300)', retries: 1 }))).toEqual([86_400_000, 'dead']);
+});
+
+test.each(['1 / 0', '-1 / 0', '0 / 0', 'sqrt(0-1)', 'pow(10, 400)', 'exp(1000)'])(
+  'where an expression has no finite result the usual wait comes instead, and not a day: %s [X.8]',
+  (retryDelay) => {
+    expect(waits(rules({ retryDelay, retries: 2 }))).toEqual([12_183, 148_414, 'dead']);
+  },
+);
+
+test('an expression that divides by zero at one retry waits by itself at all others [X.8]', () => {
+  expect(waits(rules({ retryDelay: '1 / retried' }))).toEqual([12_183, 1, 1, 'dead']);
+  expect(waits(rules({ retryDelay: '1000 / (2 - retried)', retries: 4 }))).toEqual([500, 1_000, 1_808_043, 0, 'dead']);
 });
 
 test('a table of seconds is spread by a fifth, and its last wait comes again [X.8]', () => {

@@ -21,7 +21,8 @@ export interface FailedTry {
 
 /**
  * Decides what follows: as often again as the rules say, after what the destination asked for, else by the rules' own expression or table,
- * else by the usual curve: 12 s, 2 m 28 s, 30 m 8 s, 6 h 7 m, a day. Never longer than a day. Pure.
+ * else by the usual curve: 12 s, 2 m 28 s, 30 m 8 s, 6 h 7 m, a day. The curve also takes the place of an expression that has no finite
+ * result for this retry. Never longer than a day. Pure.
  */
 export function nextAttempt(rules: SendRules, { attempt, askedMs, isFinal, random }: FailedTry): NextAttempt {
   if (isFinal === true || attempt > rules.retries) return { kind: 'dead' };
@@ -33,12 +34,8 @@ function ownWaitMs({ retryDelay, retrySeconds }: SendRules, attempt: number, ran
     const seconds = retrySeconds[attempt - 1] ?? retrySeconds.at(-1) ?? 0;
     return Math.ceil(seconds * 1_000 * (1 + JITTER_PART * (2 * random - 1)));
   }
-  if (retryDelay !== undefined) return writtenWaitMs(retryDelay, attempt - 1);
-  return Math.ceil(Math.min(DAY_MS, Math.exp(2.5 * attempt) * 1_000));
-}
-
-/** Not a number is taken for a day: the formula has no answer there, and a short wait would be the harmful one. */
-function writtenWaitMs(text: string, retried: number): number {
-  const value = compileExpression(text).evaluate(retried);
-  return Number.isNaN(value) ? DAY_MS : Math.ceil(Math.min(DAY_MS, Math.max(0, value)));
+  const writtenMs = retryDelay === undefined ? NaN : compileExpression(retryDelay).evaluate(attempt - 1);
+  // 1 / 0, sqrt(-1), an overflow: that the author meant a day, or nothing, is no more likely than what all others wait.
+  const waitMs = Number.isFinite(writtenMs) ? Math.max(0, writtenMs) : Math.exp(2.5 * attempt) * 1_000;
+  return Math.ceil(Math.min(DAY_MS, waitMs));
 }

@@ -17,7 +17,8 @@ export interface DeadDelivery extends DeliveryRecord {
 /** Which of them. */
 export interface DeadSelection extends DeliverySelection {
   readonly dlqIds?: readonly string[] | undefined;
-  readonly responseStatus?: number | undefined;
+  /** Of the last attempt; of a list any will do. */
+  readonly responseStatus?: number | readonly number[] | undefined;
 }
 
 interface DeadPage {

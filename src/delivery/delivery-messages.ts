@@ -1,18 +1,21 @@
 import type { DeliveryRequest, FlowRules } from './delivery-request.ts';
 import type { ChangedBy } from './webhook-endpoints.ts';
 
-/** Which messages; what is left out does not matter. Of lists any will do. */
+/** One value, or a list of which any matches; an empty list matches nothing. */
+type AnyOf = string | readonly string[];
+
+/** Which messages: those that match every field that is given. Of lists any will do. */
 export interface DeliverySelection {
   readonly messageIds?: readonly string[] | undefined;
-  readonly url?: string | undefined;
-  readonly host?: string | undefined;
-  readonly path?: string | undefined;
-  readonly group?: string | undefined;
-  readonly scheduleId?: string | undefined;
-  readonly queue?: string | undefined;
+  readonly url?: AnyOf | undefined;
+  readonly host?: AnyOf | undefined;
+  readonly path?: AnyOf | undefined;
+  readonly group?: AnyOf | undefined;
+  readonly scheduleId?: AnyOf | undefined;
+  readonly queue?: AnyOf | undefined;
   readonly labels?: readonly string[] | undefined;
-  readonly flowKey?: string | undefined;
-  readonly callerIp?: string | undefined;
+  readonly flowKey?: AnyOf | undefined;
+  readonly callerIp?: AnyOf | undefined;
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
 }
@@ -40,6 +43,9 @@ export interface DeliveryMessages {
     selection: DeliverySelection & { readonly state?: DeliveryRecord['state'] | undefined },
     page: { readonly limit: number; readonly cursor?: string | undefined },
   ): Promise<{ readonly items: readonly DeliveryRecord[]; readonly next: string | undefined }>;
-  /** Cancels all that match and are not done; answers how many. What is on its way now may still arrive. `by`: who, in the audit. */
-  cancel(selection: DeliverySelection, by?: ChangedBy): Promise<number>;
+  /**
+   * Cancels all that match and are not done, or the `limit` newest of them; returns how many. What is on its way now may still arrive.
+   * `by`: who, in the audit.
+   */
+  cancel(selection: DeliverySelection, by?: ChangedBy, limit?: number): Promise<number>;
 }

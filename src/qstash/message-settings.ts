@@ -8,7 +8,7 @@ import {
 import { canonicalName } from '../delivery/header-lists.ts';
 import type { PublishRequest } from '../delivery/publishing.ts';
 import { isHoldfastError } from '../kernel/error.ts';
-import { compileExpression } from '../retry/expression.ts';
+import { type CompiledExpression, compileExpression } from '../retry/expression.ts';
 import { GOOD_NAME, readAddress } from './destination.ts';
 import { destinationHeaders, forwardedHeaders, type HeaderMap } from './message-headers.ts';
 import { badRequest, GUIDE, Refusal } from './refusal.ts';
@@ -33,9 +33,12 @@ export interface SettingLimits {
 const DEFAULT_RETRIES = 3;
 const MOST_RETRIES = 1_000;
 const LONGEST_ID = 1_000;
+/** For how many retries an expression is tried when it is set: a batch may have a thousand of them. */
+const TRIED_RETRIES = 20;
 
 /** Reads what `Upstash-…` headers say. Whatever cannot be meant is refused with 400, what is too far ahead with 412. */
 export function readSettings(headers: HeaderMap, limits: SettingLimits): MessageSettings {
+  refuseWorkflows(headers);
   const flowKey = textOf(headers, 'upstash-flow-control-key');
   const queue = textOf(headers, 'upstash-queue-name');
   const scheduleId = textOf(headers, 'upstash-schedule-id');
@@ -79,12 +82,13 @@ export function replayRules(headers: HeaderMap): Partial<SendRules> | undefined 
 }
 
 function sendRules(headers: HeaderMap, prefix: string, defaultRetries: number): SendRules {
-  const retryDelay = given(headers, `${prefix}retry-delay`, readExpression);
+  const count = given(headers, `${prefix}retries`, (name, text) => readCount(name, text, 0, MOST_RETRIES));
+  const retries = count ?? defaultRetries;
+  const retryDelay = given(headers, `${prefix}retry-delay`, (name, text) => readExpression(name, text, retries));
   const timeoutMs = given(headers, `${prefix}timeout`, readTimeout);
   return {
     method: given(headers, `${prefix}method`, readMethod) ?? 'POST',
-    retries:
-      given(headers, `${prefix}retries`, (name, text) => readCount(name, text, 0, MOST_RETRIES)) ?? defaultRetries,
+    retries,
     ...(retryDelay !== undefined && { retryDelay }),
     ...(timeoutMs !== undefined && { timeoutMs }),
   };
@@ -137,13 +141,35 @@ function readTimeout(name: string, text: string): number {
   return ms;
 }
 
-function readExpression(name: string, text: string): string {
+/** An expression with a finite result for each retry; `retries` below 0: how many there will be is not known here. */
+function readExpression(name: string, text: string, retries: number): string {
+  const expression = compiled(name, text);
+  const tried = retries < 0 ? TRIED_RETRIES : Math.min(TRIED_RETRIES, Math.max(1, retries));
+  for (let retried = 0; retried < tried; retried++) {
+    if (Number.isFinite(expression.evaluate(retried))) continue;
+    throw badRequest(
+      `${name} is ${JSON.stringify(text)}, which has no finite result for retried = ${retried}; write one that has, such as 1000 * (1 + retried)`,
+    );
+  }
+  return text;
+}
+
+function compiled(name: string, text: string): CompiledExpression {
   try {
-    compileExpression(text);
-    return text;
+    return compileExpression(text);
   } catch (error) {
     if (!isHoldfastError(error, 'BAD_EXPRESSION')) throw error;
     throw badRequest(`${name} cannot be read: ${error.message}`);
+  }
+}
+
+/** Steps of a workflow that nothing runs would be delivered as plain messages, and fail at their destination. */
+function refuseWorkflows(headers: HeaderMap): void {
+  for (const name of headers.keys()) {
+    if (!/^upstash-(?:(?:failure-)?callback-)?workflow-/.test(name)) continue;
+    throw badRequest(
+      `${canonicalName(name)} belongs to a workflow, and workflows are not supported here; see ${GUIDE}`,
+    );
   }
 }
 

@@ -1,62 +1,67 @@
 import type { DeadSelection } from '../delivery/dead-deliveries.ts';
 import { DELIVERY_STATES, type DeliveryState } from '../delivery/delivery-log.ts';
 import type { DeliverySelection } from '../delivery/delivery-messages.ts';
+import { readJson } from './read-json.ts';
 import { badRequest } from './refusal.ts';
 import { readCount, readList } from './setting-values.ts';
 
-const NAMES = {
-  url: 'url',
-  host: 'host',
-  path: 'path',
-  topicName: 'group',
-  scheduleId: 'scheduleId',
-  queueName: 'queue',
-  flowControlKey: 'flowKey',
-  callerIp: 'callerIp',
-  callerIP: 'callerIp',
-} as const;
+type FieldName = 'url' | 'host' | 'path' | 'group' | 'scheduleId' | 'queue' | 'flowKey' | 'callerIp';
+
+/** What a filter is compared with, and how several values are written in one text. */
+const FILTERS: Readonly<
+  Record<string, { readonly field: FieldName; readonly split: (text: string) => readonly string[] }>
+> = {
+  url: { field: 'url', split: (text) => partsBefore(text, /,(?=https?:\/\/)/i) },
+  host: { field: 'host', split: readList },
+  path: { field: 'path', split: (text) => partsBefore(text, /,(?=\/)/) },
+  topicName: { field: 'group', split: readList },
+  scheduleId: { field: 'scheduleId', split: readList },
+  queueName: { field: 'queue', split: readList },
+  // A key may have commas in it: one text is one key.
+  flowControlKey: { field: 'flowKey', split: (text) => (text === '' ? [] : [text]) },
+  callerIp: { field: 'callerIp', split: readList },
+  callerIP: { field: 'callerIp', split: readList },
+};
+
+/** URLs may have commas in them, so the text as a whole may be meant too. */
+function partsBefore(text: string, comma: RegExp): readonly string[] {
+  if (text === '') return [];
+  const parts = text.split(comma);
+  return parts.length === 1 ? parts : [text, ...parts];
+}
 
 const LAST_TIME_MS = 8.64e15;
 const MOST_IDS = 1_000;
-const MOST_COMBINATIONS = 100;
+/** The most a body that selects may have. */
+export const MOST_SELECTING_BYTES = 200_000;
+const MOST_VALUES = 100;
+/** The count that the JavaScript client writes where its caller has given none. */
+const DEFAULT_COUNT = 100;
 
-type SingleName = (typeof NAMES)[keyof typeof NAMES];
-
-/** The messages a query means. Several values of one name: any of them will do, so there are several selections. */
-export function readSelections(query: URLSearchParams): readonly DeliverySelection[] {
+/** The messages a query means. Several values of one name: any of them will do. */
+export function readSelection(query: URLSearchParams): DeliverySelection {
   const messageIds = idsOf(query, 'messageIds', 'messageId');
   const labels = query.getAll('label').flatMap(readList);
   const from = readTime(query, 'fromDate');
   const to = readTime(query, 'toDate');
-  const common: DeliverySelection = {
+  return {
+    ...values(query),
     ...(messageIds.length > 0 && { messageIds }),
     ...(labels.length > 0 && { labels }),
     ...(from && { from }),
     ...(to && { to }),
   };
-  let selections: readonly DeliverySelection[] = [common];
-  for (const [name, values] of singles(query)) {
-    if (selections.length * values.length > MOST_COMBINATIONS)
-      throw badRequest('that are too many values to select by; ask several times');
-    selections = selections.flatMap((one) => values.map((value) => Object.assign({ [name]: value }, one)));
-  }
-  return selections;
 }
 
-/** The same where there may be one value of a name: lists have a page, and a page has one selection. */
-export function readSelection(query: URLSearchParams): DeliverySelection {
-  const [selection, second] = readSelections(query);
-  if (selection === undefined || second !== undefined) {
-    throw badRequest('lists take one value of each filter, and several of label and of ids; ask once for each');
-  }
-  return selection;
-}
-
-function singles(query: URLSearchParams): ReadonlyMap<SingleName, readonly string[]> {
-  const found = new Map<SingleName, readonly string[]>();
-  for (const [name, field] of Object.entries(NAMES)) {
-    const values = query.getAll(name).filter((value) => value !== '');
-    if (values.length > 0) found.set(field, values);
+function values(query: URLSearchParams): Partial<Record<FieldName, readonly string[]>> {
+  const found: Partial<Record<FieldName, readonly string[]>> = {};
+  for (const [name, { field, split }] of Object.entries(FILTERS)) {
+    const given = query.getAll(name).flatMap(split);
+    if (given.length === 0) continue;
+    const all = [...(found[field] ?? []), ...given];
+    if (all.length > MOST_VALUES)
+      throw badRequest(`${name} has ${all.length} values and ${MOST_VALUES} is the most; ask several times`);
+    found[field] = all;
   }
   return found;
 }
@@ -64,11 +69,11 @@ function singles(query: URLSearchParams): ReadonlyMap<SingleName, readonly strin
 /** Dead messages. */
 export function readDeadSelection(query: URLSearchParams): DeadSelection {
   const dlqIds = idsOf(query, 'dlqIds', 'dlqId');
-  const status = query.get('responseStatus');
+  const status = query.getAll('responseStatus').flatMap(readList);
   return {
     ...readSelection(query),
     ...(dlqIds.length > 0 && { dlqIds }),
-    ...(status && { responseStatus: readCount('responseStatus', status, 0, 999) }),
+    ...(status.length > 0 && { responseStatus: status.map((one) => readCount('responseStatus', one, 0, 999)) }),
   };
 }
 
@@ -90,10 +95,44 @@ export function readPage(
   query: URLSearchParams,
   most: number,
 ): { readonly limit: number; readonly cursor?: string | undefined } {
-  const count = query.get('count');
-  const limit = count === null || count === '' ? 100 : readCount('count', count, 1, Number.MAX_SAFE_INTEGER);
+  const limit = readLimit(query) ?? DEFAULT_COUNT;
   const cursor = query.get('cursor');
   return { limit: Math.min(limit, most), ...(cursor && { cursor }) };
+}
+
+/** How many at most; nothing: it is not said. */
+function readLimit(query: URLSearchParams): number | undefined {
+  const count = query.get('count');
+  return count === null || count === '' ? undefined : readCount('count', count, 1, Number.MAX_SAFE_INTEGER);
+}
+
+/**
+ * How many are cancelled at most; nothing: all that match. The JavaScript client writes 100 where its caller has said nothing, and promises
+ * that all are cancelled then: that count is taken for none.
+ */
+export function readCancelLimit(query: URLSearchParams): number | undefined {
+  const limit = readLimit(query);
+  return limit === DEFAULT_COUNT ? undefined : limit;
+}
+
+/**
+ * The query, and what the body says besides it: clients write ids there. Nothing: a list in the body is empty, so nothing is selected.
+ */
+export function withBody(query: URLSearchParams, bytes: Uint8Array): URLSearchParams | undefined {
+  if (bytes.length === 0) return query;
+  const body = readJson(bytes);
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw badRequest('the body is no JSON object; write { "messageIds": ["…"] }');
+  const all = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(body) as [string, unknown][]) {
+    if (Array.isArray(value) && value.length === 0) return undefined;
+    for (const one of Array.isArray(value) ? (value as unknown[]) : [value]) {
+      if (one === null) continue;
+      if (typeof one !== 'string' && typeof one !== 'number') throw badRequest(`${name} holds what is no text`);
+      all.append(name, String(one));
+    }
+  }
+  return all;
 }
 
 /**
@@ -102,7 +141,7 @@ export function readPage(
 export function demandFilter(query: URLSearchParams): void {
   const names = [...query.keys()].filter((name) => name !== 'cursor');
   if (names.length === 0) throw badRequest('no filter was given; pass one, or count=100 to mean all');
-  const known = new Set([...Object.keys(NAMES), ...OTHER_NAMES]);
+  const known = new Set([...Object.keys(FILTERS), ...OTHER_NAMES]);
   const unknown = names.find((name) => !known.has(name));
   // A filter that is not understood would select more than was meant.
   if (unknown !== undefined)

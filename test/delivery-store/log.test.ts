@@ -75,6 +75,33 @@ test('a log without a line is an empty page, with a filter and without [X.8]', a
   expect(await log.list({ queue: 'none' }, { limit: 10 })).toEqual({ items: [], next: undefined });
 });
 
+test('a page is not empty as long as something fits, however many lines, messages or dead ones lie before it [X.8]', async ({
+  postgres,
+}) => {
+  const { log, messages, dead, publishOne, database } = await openDeliveries(postgres);
+  const [rare = ''] = await publishOne(to('https://rare.example/', { queue: 'rare' }));
+  await database.sql(`update $S.http_event set at = now() - interval '1 day'`);
+  const idOf = `(lpad(to_hex(1990000000000 + n), 12, '0') || '7000' || '8' || lpad(to_hex(n), 15, '0'))::uuid`;
+  const request = `'{"url":"https://other.example/","headers":{}}'::jsonb`;
+  await database.sql(`insert into $S.http_event (message_id, cycle, attempt, state, at, request)
+    select ${idOf}, 0, 0, 0, now() - n * interval '1 millisecond', ${request} from generate_series(1, 20500) n`);
+  const found = await log.list({ queue: 'rare' }, { limit: 5 });
+  expect(found.items.map(({ messageId, state }) => [messageId, state])).toEqual([[rare, 'CREATED']]);
+  expect(found.next).toBeUndefined();
+  expect(await log.list({ queue: 'none' }, { limit: 5 })).toEqual({ items: [], next: undefined });
+  await database.sql(`insert into $S.delivery (id, handler, unit, state, failed_at, error, type, key, payload, source)
+    select ${idOf}, 1, 32, 2, now() - n * interval '1 millisecond', '{}'::jsonb, 'http.delivery', 'to:other', ${request}, 'delivery'
+    from generate_series(1, 20500) n`);
+  expect((await messages.list({ queue: 'rare' }, { limit: 5 })).items).toMatchObject([{ messageId: rare }]);
+  await database.sql(`update $S.delivery set state = 2, unit = 32, failed_at = now() - interval '1 day', error = '{}', due_at = null
+    where id = '${rare}'`);
+  expect((await dead.list({ queue: 'rare' }, { limit: 5 })).items).toMatchObject([{ messageId: rare }]);
+  expect(await dead.replay({ queue: 'rare' }, { limit: 5 })).toMatchObject({ messageIds: [rare] });
+  await database.sql(`update $S.delivery set state = 2, unit = 32, failed_at = now() - interval '1 day', error = '{}', due_at = null
+    where id = '${rare}'`);
+  expect(await dead.discard({ queue: 'rare' }, { limit: 5 })).toMatchObject({ count: 1 });
+});
+
 test('old lines of the log are forgotten, a thousand in a statement, and tell what they can until then [X.8]', async ({
   postgres,
 }) => {

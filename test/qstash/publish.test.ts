@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import { needs } from '../support/needs.ts';
-import { clientOf, sharedQstash } from './qstash-here.ts';
+import { clientOf, type QstashHere, sharedQstash } from './qstash-here.ts';
 
 const test = needs('postgres');
 const qstashHere = sharedQstash();
@@ -117,6 +117,128 @@ test('a batch takes in what it can, in one go, and tells of each that it cannot 
   await expect.poll(() => sink.arrivals.map(({ path }) => path).toSorted()).toEqual(['/g1', '/g2', '/one', '/queued']);
   expect(sink.at('/g1')[0]?.headers).toMatchObject({ 'x-d': '1', 'upstash-topic-name': 'batch-group' });
   expect(sink.arrivals.filter(({ verified }) => verified !== true)).toEqual([]);
+});
+
+/** Sends a batch as it is written by clients in other languages. */
+async function batchAsWritten(
+  { url, token }: QstashHere,
+  items: readonly object[],
+): Promise<readonly { messageId?: string; error?: string }[]> {
+  const response = await fetch(`${url}/v2/batch`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(items),
+  });
+  expect(response.status).toBe(201);
+  return (await response.json()) as { messageId?: string; error?: string }[];
+}
+
+test('an item of a batch may leave out each field, write null or nothing for it, and have any JSON as its body [X.8]', async ({
+  postgres,
+}) => {
+  const here = await qstashHere(postgres);
+  const sink = await here.openSink();
+  const at = (path: string, rest: object): object => ({ destination: `${sink.url}${path}`, ...rest });
+  const answers = await batchAsWritten(here, [
+    // As the Python client writes an item, then as the Go client does.
+    at('/python', { headers: { 'Upstash-Retries': '2' }, body: null, queue: null }),
+    at('/go', { headers: { 'Upstash-Method': ['PUT'], 'Upstash-Forward-X': ['1', '2'] }, body: 'go', queue: '' }),
+    at('/nulls', { headers: null, body: null, queue: null, other: null }),
+    at('/values', { headers: { 'Upstash-Retries': 1, 'Upstash-Content-Based-Deduplication': true, 'X-No': null } }),
+    at('/object', { body: { a: [1, null], b: 'ü' } }),
+    at('/list', { body: [1, 'two'] }),
+    at('/number', { body: 7 }),
+    at('/queued', { body: false, queue: 'written-queue' }),
+  ]);
+  expect(answers.map(({ messageId, error }) => error ?? typeof messageId)).toEqual(Array(8).fill('string'));
+  await expect.poll(() => sink.arrivals).toHaveLength(8);
+  const bodies = Object.fromEntries(sink.arrivals.map(({ path, body }) => [path, body]));
+  expect(bodies).toEqual({
+    '/python': '',
+    '/go': 'go',
+    '/nulls': '',
+    '/values': '',
+    '/object': '{"a":[1,null],"b":"ü"}',
+    '/list': '[1,"two"]',
+    '/number': '7',
+    '/queued': 'false',
+  });
+  expect(sink.at('/go')).toMatchObject([{ method: 'PUT', headers: { x: '1, 2' } }]);
+  expect(sink.arrivals.filter(({ verified }) => verified !== true)).toEqual([]);
+  expect(await here.client.messages.get(answers[0]?.messageId ?? '')).toMatchObject({ maxRetries: 2 });
+  // What JavaScript cannot hold would arrive changed.
+  for (const body of ['{"id":[12345678901234567890]}', '1e999', `${'['.repeat(5_000)}${']'.repeat(5_000)}`]) {
+    const response = await fetch(`${here.url}/v2/batch`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${here.token}` },
+      body: `[{"destination":"${sink.url}/large","body":${body}}]`,
+    });
+    expect(await response.json()).toEqual([{ error: expect.stringContaining('as text') as string }]);
+  }
+});
+
+test('a message with headers of a workflow is refused when it is published, with where to read about it [X.8]', async ({
+  postgres,
+}) => {
+  const here = await qstashHere(postgres);
+  const { client } = here;
+  const url = 'https://example.com/workflow';
+  const refusal = { status: 400, message: expect.stringContaining('workflows are not supported') as string };
+  for (const name of [
+    'Upstash-Workflow-Init',
+    'Upstash-Workflow-RunId',
+    'Upstash-Callback-Workflow-RunId',
+    'Upstash-Failure-Callback-Workflow-RunId',
+  ]) {
+    const headers = { [name]: 'x' };
+    await expect(client.publish({ url, headers }), name).rejects.toMatchObject(refusal);
+    await expect(client.queue({ queueName: 'w' }).enqueue({ url, headers }), name).rejects.toMatchObject(refusal);
+    await expect(client.schedules.create({ destination: url, cron: '* * * * *', headers })).rejects.toMatchObject(
+      refusal,
+    );
+    expect(await batchAsWritten(here, [{ destination: url, headers }])).toEqual([{ error: refusal.message }]);
+  }
+});
+
+test('a callback that may not be called is refused when it is set, by a message, an item and a schedule [X.8]', async ({
+  postgres,
+}) => {
+  const here = await qstashHere(postgres);
+  const { client } = here;
+  const url = 'https://example.com/calls-back';
+  const hidden = ['http://169.254.169.254/latest', 'http://10.0.0.1/', 'https://example.com:25/', 'http://[fd00::1]/'];
+  for (const callback of hidden) {
+    for (const [settings, name] of [
+      [{ callback }, 'callback'],
+      [{ failureCallback: callback }, 'failure callback'],
+    ] as const) {
+      const refusal = { status: 400, message: expect.stringContaining(`invalid ${name} url`) as string };
+      await expect(client.publish({ url, ...settings }), callback).rejects.toMatchObject(refusal);
+      await expect(
+        client.schedules.create({ destination: url, cron: '* * * * *', ...settings }),
+        callback,
+      ).rejects.toMatchObject(refusal);
+      expect(await client.batch([{ url, ...settings }])).toEqual([{ error: refusal.message }]);
+    }
+  }
+});
+
+test('a delay between attempts that has no result for one of them is refused when it is published [X.8]', async ({
+  postgres,
+}) => {
+  const { client } = await qstashHere(postgres);
+  const url = 'https://example.com/never';
+  for (const retryDelay of ['1/0', 'sqrt(0-1)', '0/0', 'pow(10, 400)', '-1/0', '1000 / retried', '1/(retried - 2)']) {
+    const refusal = { status: 400, message: expect.stringContaining('no finite result') as string };
+    await expect(client.publish({ url, retryDelay }), retryDelay).rejects.toMatchObject(refusal);
+    await expect(
+      client.publish({ url, callback: url, headers: { 'Upstash-Callback-Retry-Delay': retryDelay } }),
+      retryDelay,
+    ).rejects.toMatchObject(refusal);
+  }
+  // Nothing is divided by zero before the third retry, and there are two.
+  const { messageId } = await client.publish({ url, retryDelay: '1/(retried - 2)', retries: 2, delay: 3_600 });
+  expect(await client.messages.cancel(messageId)).toEqual({ cancelled: 1 });
 });
 
 test('the same id, or the same content, within the window is taken in once and answered with 202 [X.8]', async ({

@@ -2,8 +2,9 @@ import type { DeadDeliveries, DeadDelivery, DeadSelection } from '../../delivery
 import type { Fields } from '../operator/read-record.ts';
 import type { SqlRunner } from '../sql-runner.ts';
 import { API, toDelivery } from './messages.ts';
-import { readCursor, selectionFields } from './selection.ts';
+import { listOf, readCursor, selectionFields } from './selection.ts';
 import { bytesOf } from './shown-request.ts';
+import { walkOn } from './walk-on.ts';
 
 const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const UUID_LENGTH = 36;
@@ -21,25 +22,34 @@ export function deadDeliveries(sql: SqlRunner, schema: string): DeadDeliveries {
   const deadDiscard = `select ${schema}.operator_discard(p.ids, p.handlers, false, 1::smallint, $2::text, $3::text) as n, p.next
     from ${schema}.http_dead_pick($1::text) p`;
   const deadReplay = `select ids::text as ids, next from ${schema}.http_dead_replay($1::text, $2::text, $3::text, $4::text)`;
-  const list: DeadDeliveries['list'] = async (selection, { limit, cursor }) => {
-    const rows = await sql.query(deadList, [filterOf('dead.list()', selection, limit, cursor)]);
-    const read = rows.map((row) => JSON.parse(String(row['row'])) as Fields);
-    const { next } = read.at(-1) as { readonly next: string | null };
-    return { items: read.slice(0, -1).map(toDead), next: next ?? undefined };
+  const list: DeadDeliveries['list'] = (selection, { limit, cursor }) => {
+    const page = async (from: string | undefined): ReturnType<DeadDeliveries['list']> => {
+      const rows = await sql.query(deadList, [filterOf('dead.list()', selection, limit, from)]);
+      const read = rows.map((row) => JSON.parse(String(row['row'])) as Fields);
+      const { next } = read.at(-1) as { readonly next: string | null };
+      return { items: read.slice(0, -1).map(toDead), next: next ?? undefined };
+    };
+    return walkOn(cursor, page, ({ items }) => items.length === 0);
   };
   return {
     list,
     get: async (dlqId) => (await list({ dlqIds: [dlqId] }, { limit: 1 })).items[0],
-    discard: async (selection, { limit, cursor }, { actor, reason = DELETED } = API) => {
-      const filter = filterOf('dead.discard()', selection, limit, cursor);
-      const [row] = await sql.query(deadDiscard, [filter, actor, reason]);
-      return { count: Number(row?.['n']), next: nextOf(row) };
+    discard: (selection, { limit, cursor }, { actor, reason = DELETED } = API) => {
+      const step = async (from: string | undefined): ReturnType<DeadDeliveries['discard']> => {
+        const filter = filterOf('dead.discard()', selection, limit, from);
+        const [row] = await sql.query(deadDiscard, [filter, actor, reason]);
+        return { count: Number(row?.['n']), next: nextOf(row) };
+      };
+      return walkOn(cursor, step, ({ count }) => count === 0);
     },
-    replay: async (selection, { limit, cursor }, rules, { actor, reason } = API) => {
-      const filter = filterOf('dead.replay()', selection, limit, cursor);
+    replay: (selection, { limit, cursor }, rules, { actor, reason } = API) => {
       const changed = rules === undefined ? null : JSON.stringify(rules);
-      const [row] = await sql.query(deadReplay, [filter, changed, actor, reason ?? null]);
-      return { messageIds: JSON.parse(String(row?.['ids'])) as readonly string[], next: nextOf(row) };
+      const step = async (from: string | undefined): ReturnType<DeadDeliveries['replay']> => {
+        const filter = filterOf('dead.replay()', selection, limit, from);
+        const [row] = await sql.query(deadReplay, [filter, changed, actor, reason ?? null]);
+        return { messageIds: JSON.parse(String(row?.['ids'])) as readonly string[], next: nextOf(row) };
+      };
+      return walkOn(cursor, step, ({ messageIds }) => messageIds.length === 0);
     },
   };
 }
@@ -50,7 +60,7 @@ function filterOf(of: string, selection: DeadSelection, limit: number, cursor: s
   const dead = dlqIds?.filter((id) => DLQ_ID.test(id)).map((id) => id.toLowerCase());
   const messageIds = dead === undefined ? selection.messageIds : dead.map((id) => id.slice(0, UUID_LENGTH));
   const fields = selectionFields({ ...selection, messageIds });
-  return JSON.stringify({ ...fields, dead, status: responseStatus, limit, before, below });
+  return JSON.stringify({ ...fields, dead, status: listOf(responseStatus), limit, before, below });
 }
 
 /**

@@ -4,6 +4,7 @@ import { type Fields, readRecord } from '../operator/read-record.ts';
 import type { SqlRunner } from '../sql-runner.ts';
 import { readCursor, selectionFields } from './selection.ts';
 import { bytesOf, shownRequest } from './shown-request.ts';
+import { walkOn } from './walk-on.ts';
 
 const CURSOR = /^(\d{4,}-[-\dT:.]+Z)~([-0-9a-f]{36})~(\d{1,9})~(-?\d{1,9})~(\d)$/i;
 
@@ -39,25 +40,28 @@ interface EventRow {
 export function deliveryLog(sql: SqlRunner, schema: string): DeliveryLog {
   const logList = `select ${schema}.http_log_list($1::text) as row`;
   return {
-    list: async ({ states, ...selection }, { limit, cursor }) => {
-      // A row is begun with again, and what of it was told is left out: a page may end within one.
-      const [, at, message, cycle, attempt, skip = '0'] = readCursor('log.list()', cursor, CURSOR) ?? [];
-      const place = { at, message, cycle, attempt };
-      const numbers =
-        states && TOLD.flatMap((told, state) => (told.some((one) => states.includes(one)) ? [state] : []));
-      const filter = { ...selectionFields(selection), ...place, states: numbers, limit: limit + 1 };
-      const rows = (await sql.query(logList, [JSON.stringify(filter)])).map(
-        (row) => JSON.parse(String(row['row'])) as Fields,
-      );
-      const { end } = rows.at(-1) as { readonly end: string | null };
-      const lines = rows.slice(0, -1).flatMap((row) => linesOf(row, states));
-      const skipped = `${at}~${message}~${cycle}~${attempt}`;
-      const fresh = lines.filter((line) => line.place !== skipped || line.nth >= Number(skip));
-      const items = fresh.slice(0, limit).map(({ event }) => event);
-      const last = fresh[limit - 1];
-      const next =
-        fresh.length > limit && last ? `${last.place}~${last.nth + 1}` : end === null ? undefined : `${end}~9`;
-      return { items, next };
+    list: ({ states, ...selection }, { limit, cursor: first }) => {
+      const page = async (cursor: string | undefined): ReturnType<DeliveryLog['list']> => {
+        // A row is begun with again, and what of it was told is left out: a page may end within one.
+        const [, at, message, cycle, attempt, skip = '0'] = readCursor('log.list()', cursor, CURSOR) ?? [];
+        const place = { at, message, cycle, attempt };
+        const numbers =
+          states && TOLD.flatMap((told, state) => (told.some((one) => states.includes(one)) ? [state] : []));
+        const filter = { ...selectionFields(selection), ...place, states: numbers, limit: limit + 1 };
+        const rows = (await sql.query(logList, [JSON.stringify(filter)])).map(
+          (row) => JSON.parse(String(row['row'])) as Fields,
+        );
+        const { end } = rows.at(-1) as { readonly end: string | null };
+        const lines = rows.slice(0, -1).flatMap((row) => linesOf(row, states));
+        const skipped = `${at}~${message}~${cycle}~${attempt}`;
+        const fresh = lines.filter((line) => line.place !== skipped || line.nth >= Number(skip));
+        const items = fresh.slice(0, limit).map(({ event }) => event);
+        const last = fresh[limit - 1];
+        const next =
+          fresh.length > limit && last ? `${last.place}~${last.nth + 1}` : end === null ? undefined : `${end}~9`;
+        return { items, next };
+      };
+      return walkOn(first, page, ({ items }) => items.length === 0);
     },
   };
 }

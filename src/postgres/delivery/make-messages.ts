@@ -63,6 +63,28 @@ export function makeMessages(
   return made;
 }
 
+/**
+ * Why the callbacks of a request may not be called; nothing: they may, or there are none. For when they are set: whoever sets them would
+ * else learn from the log alone that they never come. What a schedule publishes later goes out all the same.
+ */
+export function callbackProblem(
+  { callback, failureCallback }: PublishRequest['delivery'],
+  { refuseUrl }: Pick<PublishLimits, 'refuseUrl'>,
+): PublishRefusal | undefined {
+  for (const [what, target] of [
+    ['callback', callback],
+    ['failure callback', failureCallback],
+  ] as const) {
+    const problem = target && (urlProblem(target.url) ?? refuseUrl?.(target.url));
+    if (problem !== undefined)
+      return refusal(
+        'destination-refused',
+        `invalid ${what} url: ${problem.replace(/^invalid destination url: /, '')}`,
+      );
+  }
+  return undefined;
+}
+
 function makeMessage(
   { delivery, deduplication, notBefore }: PublishRequest,
   endpoint: UrlGroupEndpoint,

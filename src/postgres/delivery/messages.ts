@@ -4,12 +4,15 @@ import { type Fields, readRecord } from '../operator/read-record.ts';
 import type { SqlRunner } from '../sql-runner.ts';
 import { MESSAGE_ID, readCursor, selectionFields } from './selection.ts';
 import { shownRequest } from './shown-request.ts';
+import { walkOn } from './walk-on.ts';
 
 /** Who cancels and replays where nobody is named, in the audit. */
 export const API: ChangedBy = { actor: 'delivery api' };
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+/** How many messages one statement cancels. */
+const CANCEL_STEP = 500;
 /** How far the clock of who made an id may be off. */
 const CLOCKS_APART_MS = 3_600_000;
 
@@ -24,22 +27,26 @@ export function deliveryMessages(sql: SqlRunner, schema: string): DeliveryMessag
       const [row] = await sql.query(messageGet, [messageId]);
       return row && toDelivery(JSON.parse(String(row['row'])) as Fields);
     },
-    list: async (selection, { limit, cursor }) => {
-      const below = readCursor('messages.list()', cursor, MESSAGE_ID)?.[0] ?? lastIdOf(selection.to);
-      const range = { below, first: idAt(selection.from, -CLOCKS_APART_MS) ?? FIRST_ID };
-      const filter = { ...selectionFields(selection), ...range, state: selection.state, limit };
-      const rows = (await sql.query(messageList, [JSON.stringify(filter)])).map(
-        (row) => JSON.parse(String(row['row'])) as Fields,
-      );
-      const { end } = rows.at(-1) as { readonly end: string | null };
-      return { items: rows.slice(0, -1).map(toDelivery), next: end ?? undefined };
+    list: (selection, { limit, cursor: from }) => {
+      const page = async (cursor: string | undefined): ReturnType<DeliveryMessages['list']> => {
+        const below = readCursor('messages.list()', cursor, MESSAGE_ID)?.[0] ?? lastIdOf(selection.to);
+        const range = { below, first: idAt(selection.from, -CLOCKS_APART_MS) ?? FIRST_ID };
+        const filter = { ...selectionFields(selection), ...range, state: selection.state, limit };
+        const rows = (await sql.query(messageList, [JSON.stringify(filter)])).map(
+          (row) => JSON.parse(String(row['row'])) as Fields,
+        );
+        const { end } = rows.at(-1) as { readonly end: string | null };
+        return { items: rows.slice(0, -1).map(toDelivery), next: end ?? undefined };
+      };
+      return walkOn(from, page, ({ items }) => items.length === 0);
     },
-    cancel: async (selection, { actor, reason } = API) => {
+    cancel: async (selection, { actor, reason } = API, limit = Infinity) => {
       let count = 0;
       let below: string | undefined = lastIdOf(selection.to);
       // One commit each: a million are cancelled without a transaction that holds up the housekeeping.
-      while (below !== undefined) {
-        const filter = JSON.stringify({ ...selectionFields(selection), below });
+      while (below !== undefined && count < limit) {
+        const most = Math.min(limit - count, CANCEL_STEP);
+        const filter = JSON.stringify({ ...selectionFields(selection), below, limit: most });
         const [row]: readonly Record<string, unknown>[] = await sql.query(messageCancel, [
           filter,
           actor,

@@ -10,7 +10,7 @@ import type {
 import type { NewMessage } from '../../outbox/outbox-store.ts';
 import { messageInput } from '../fan-out.ts';
 import type { SqlRunner } from '../sql-runner.ts';
-import { type MadeMessage, makeMessages, type PublishLimits } from './make-messages.ts';
+import { callbackProblem, type MadeMessage, makeMessages, type PublishLimits } from './make-messages.ts';
 
 /** What publishing is told by the server's settings. */
 export interface PublishRules extends PublishLimits {
@@ -30,7 +30,10 @@ export function publishing(sql: SqlRunner, schema: string, rules: PublishRules):
   return {
     publish: async (requests) => {
       const groups = await groupsOf(sql, schema, requests);
-      const made = requests.map((request) => makeMessages(request, groups.get(groupOf(request) ?? ''), rules));
+      const made = requests.map(
+        (request) =>
+          callbackProblem(request.delivery, rules) ?? makeMessages(request, groups.get(groupOf(request) ?? ''), rules),
+      );
       const all = made.flatMap((one) => ('kind' in one ? [] : one.map(({ message }) => message)));
       if (all.length === 0) return made as readonly PublishRefusal[];
       const firstOf = firstOfEachKey(all);

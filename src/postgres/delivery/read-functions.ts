@@ -1,12 +1,10 @@
 import { DELIVERY_TYPE } from '../../delivery/delivery-request.ts';
 import { PAGE_SETTINGS } from '../operator/message-list-function.ts';
 import { handlerOf } from './line-waiting.ts';
-import { requestFits, SELECTION_VARIABLES, timeFits } from './selection.ts';
+import { arrayOf, FITS_ANY_REQUEST, requestFits, SELECTION_VARIABLES, timeFits } from './selection.ts';
 
-/** How many rows a call reads at most, whatever is selected; the answer then says where to go on. */
+/** How many rows a statement reads at most, whatever is selected; its result then says where to go on. */
 const WALK_LIMIT = 10_000;
-/** How many messages one step cancels. */
-const CANCEL_STEP = 500;
 /** A longer body is left out of lines of the log. */
 const LOGGED_BODY = 65_536;
 
@@ -131,12 +129,13 @@ function messageList(schema: string): string {
     end $body$`;
 }
 
-/** What fits of so many open messages below an id, the newest first, and below which id to go on. */
+/** Up to `limit` open messages that fit, below an id, the newest first, and below which id to go on. */
 function cancelPick(schema: string): string {
   return `create function ${schema}.http_cancel_pick(filter text, out ids uuid[], out handlers smallint[], out next text) language plpgsql stable ${PAGE_SETTINGS} as $body$
     declare
       ${SELECTION_VARIABLES}
       t_below constant uuid := (f ->> 'below')::uuid;
+      t_limit constant int := (f ->> 'limit')::int;
       seen int := 0;
       r record;
       rows refcursor;
@@ -160,7 +159,7 @@ function cancelPick(schema: string): string {
           ids := ids || r.id;
           handlers := handlers || r.handler;
         end if;
-        if cardinality(ids) >= ${CANCEL_STEP} or seen >= ${WALK_LIMIT} then
+        if cardinality(ids) >= t_limit or seen >= ${WALK_LIMIT} then
           next := r.id;
           return;
         end if;
@@ -203,15 +202,15 @@ function deadPick(schema: string): string {
   const picked = (
     from: string,
   ): string => `select d.id, d.handler, d.failed_at, ${isOurs(schema)} and ${requestFits('d.payload')}
-            and (t_dead is null or d.id || '-' || d.cycle = any (t_dead)) and (t_status is null or t_status = ${status}) as fits
+            and (t_dead is null or d.id || '-' || d.cycle = any (t_dead)) and (t_status is null or ${status} = any (t_status)) as fits
           from ${from} where d.state = 2 and (t_before is null or d.failed_at <= t_before) and (t_from is null or d.failed_at >= t_from)
             and (t_below is null or (d.failed_at, d.id) < ((f ->> 'before')::timestamptz, t_below))
           order by d.failed_at desc, d.id desc limit ${WALK_LIMIT}`;
   return `create function ${schema}.http_dead_pick(filter text, out ids uuid[], out handlers smallint[], out next text) language plpgsql stable ${PAGE_SETTINGS} as $body$
     declare
       ${SELECTION_VARIABLES}
-      t_status constant smallint := (f ->> 'status')::smallint;
-      t_dead constant text[] := case when f ? 'dead' then array(select jsonb_array_elements_text(f -> 'dead')) end;
+      t_status constant smallint[] := ${arrayOf('status', 'smallint')};
+      t_dead constant text[] := ${arrayOf('dead', 'text')};
       t_limit constant int := (f ->> 'limit')::int;
       t_before constant timestamptz := least((f ->> 'before')::timestamptz, t_to);
       t_below constant uuid := (f ->> 'below')::uuid;
@@ -263,11 +262,10 @@ function logList(schema: string): string {
   const kept = ['delivery', 'delivered'].map(
     (table) => `(select d.payload from ${schema}.${table} d where d.id = e.message_id limit 1)`,
   );
-  const isAny = `t_parts is null and t_host is null and t_path is null and t_labels is null`;
   const request = `coalesce(e.request, ${[created, ...kept].join(', ')})`;
   const walked = (
     from: string,
-  ): string => `select e.message_id, e.cycle, e.attempt, e.at, (t_states is null or e.state = any (t_states)) and (${isAny} or (
+  ): string => `select e.message_id, e.cycle, e.attempt, e.at, (t_states is null or e.state = any (t_states)) and (${FITS_ANY_REQUEST} or (
             select ${requestFits('s.request')} from (select ${request} as request offset 0) s)) as fits
           from ${from} where (t_last is null or e.at <= t_last) and (t_from is null or e.at >= t_from)
             and (t_at is null or (e.at, e.message_id, e.cycle, e.attempt) <= (t_at, t_message, t_cycle, t_attempt))
@@ -276,7 +274,7 @@ function logList(schema: string): string {
     #variable_conflict use_column
     declare
       ${SELECTION_VARIABLES}
-      t_states constant smallint[] := case when f ? 'states' then array(select s::smallint from jsonb_array_elements_text(f -> 'states') s) end;
+      t_states constant smallint[] := ${arrayOf('states', 'smallint')};
       t_limit constant int := (f ->> 'limit')::int;
       t_at constant timestamptz := (f ->> 'at')::timestamptz;
       t_last constant timestamptz := least(t_at, t_to);

@@ -5,7 +5,7 @@ import type { Effects } from '../../kernel/effects.ts';
 import { newId } from '../../system/new-id.ts';
 import { type Fields, readJson, readRecord } from '../operator/read-record.ts';
 import type { SqlRunner } from '../sql-runner.ts';
-import { makeMessages, storable } from './make-messages.ts';
+import { callbackProblem, makeMessages, storable } from './make-messages.ts';
 import { groupsOf, type PublishRules } from './publish.ts';
 import { fireSchedules } from './fire-schedules.ts';
 import { handlerOf } from './line-waiting.ts';
@@ -66,11 +66,13 @@ async function put(
   const reading = parseCron(input.cron);
   if (reading.kind === 'refused') return reading;
   const groups = await groupsOf(sql, schema, [input]);
-  const made = makeMessages(
-    { ...input, notBefore: undefined },
-    input.to.kind === 'group' ? groups.get(input.to.name) : undefined,
-    rules,
-  );
+  const made =
+    callbackProblem(input.delivery, rules) ??
+    makeMessages(
+      { ...input, notBefore: undefined },
+      input.to.kind === 'group' ? groups.get(input.to.name) : undefined,
+      rules,
+    );
   if ('kind' in made) return refused(made.message);
   const schedulePut = `insert into ${schema}.http_schedule as s (id, input, next_at) values ($1::text, $2::text::jsonb, $3::text::timestamptz)
     on conflict (id) do update set input = excluded.input, last_error = null,

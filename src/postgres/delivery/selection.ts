@@ -6,37 +6,50 @@ export const MESSAGE_ID: RegExp = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$
 
 /** The selection as the functions below read it, as fields of a JSON text. */
 export function selectionFields(selection: DeliverySelection): Readonly<Record<string, unknown>> {
-  const { messageIds, url, host, path, group, scheduleId, queue, labels, flowKey, callerIp, from, to } = selection;
-  const parts = { url, group, scheduleId, queue, flowKey, callerIp };
-  const isPartGiven = Object.values(parts).some((part) => part !== undefined);
+  const { messageIds, host, path, labels, from, to } = selection;
+  const values = Object.fromEntries(VALUES.map((name) => [name, listOf(selection[name])]));
   return {
+    ...values,
     ids: messageIds?.filter((id) => MESSAGE_ID.test(id)),
-    parts: isPartGiven ? parts : undefined,
-    host: host?.toLowerCase(),
-    path,
+    host: listOf(host)?.map((one) => one.toLowerCase()),
+    path: listOf(path),
     labels,
     from,
     to,
   };
 }
 
+/** One value as a list of one. */
+export function listOf<T extends string | number>(value: T | readonly T[] | undefined): readonly T[] | undefined {
+  return value === undefined || typeof value === 'object' ? value : [value];
+}
+
+/** Fields of a request that are compared as they are. */
+const VALUES = ['url', 'group', 'scheduleId', 'queue', 'flowKey', 'callerIp'] as const;
+const LISTS = [...VALUES, 'host', 'path', 'labels'] as const;
+
+/** A field of the filter `f` as an array; null: it is not given. */
+export function arrayOf(field: string, type: string): string {
+  return `case when f ? '${field}' then array(select i::${type} from jsonb_array_elements_text(f -> '${field}') i) end`;
+}
+
 /** The variables of a function that has its selection as `filter text`. */
-export const SELECTION_VARIABLES = `f constant jsonb := filter::jsonb;
-      t_ids constant uuid[] := case when f ? 'ids' then array(select i::uuid from jsonb_array_elements_text(f -> 'ids') i) end;
-      t_parts constant jsonb := f -> 'parts';
-      t_host constant text := f ->> 'host';
-      t_path constant text := f ->> 'path';
-      t_labels constant text[] := case when f ? 'labels' then array(select jsonb_array_elements_text(f -> 'labels')) end;
+export const SELECTION_VARIABLES: string = `f constant jsonb := filter::jsonb;
+      t_ids constant uuid[] := ${arrayOf('ids', 'uuid')};
+      ${LISTS.map((name) => `t_${name} constant text[] := ${arrayOf(name, 'text')};`).join('\n      ')}
       t_from constant timestamptz := (f ->> 'from')::timestamptz;
       t_to constant timestamptz := (f ->> 'to')::timestamptz;`;
+
+/** Whether the variables say nothing about a request: it need not be looked at. */
+export const FITS_ANY_REQUEST: string = LISTS.map((name) => `t_${name} is null`).join(' and ');
 
 /** Whether a request (an expression) fits the variables. Those that are null vanish from the plan. */
 export function requestFits(request: string): string {
   const host = `lower(substring(${request} ->> 'url' from '^[^:]+://([^/?#]*)'))`;
   const path = `coalesce(nullif(substring(${request} ->> 'url' from '^[^:]+://[^/?#]*([^?#]*)'), ''), '/')`;
-  return `(t_parts is null or ${request} @> t_parts)
-      and (t_host is null or t_host in (${host}, regexp_replace(${host}, ':[0-9]+$', '')))
-      and (t_path is null or t_path = ${path})
+  return `${VALUES.map((name) => `(t_${name} is null or ${request} ->> '${name}' = any (t_${name}))`).join('\n      and ')}
+      and (t_host is null or t_host && array[${host}, regexp_replace(${host}, ':[0-9]+$', '')])
+      and (t_path is null or ${path} = any (t_path))
       and (t_labels is null or ${request} -> 'labels' ?| t_labels)`;
 }
 

@@ -2,7 +2,7 @@ import { replayRules } from '../message-settings.ts';
 import { notFound } from '../refusal.ts';
 import { deadReply } from '../replies.ts';
 import type { ApiAnswer, ApiCall, ApiRoute } from '../route.ts';
-import { demandFilter, readDeadSelection, readPage } from '../selection-query.ts';
+import { demandFilter, MOST_SELECTING_BYTES, readDeadSelection, readPage, withBody } from '../selection-query.ts';
 
 const MOST_AT_ONCE = 1_000;
 
@@ -41,9 +41,12 @@ export const DEAD_ROUTES: readonly ApiRoute[] = [
     method: 'DELETE',
     path: 'dlq',
     scope: 'operate',
-    run: async ({ deliveries, query }) => {
+    run: async (call) => {
+      const query = withBody(call.query, await call.bytes(MOST_SELECTING_BYTES));
+      if (query === undefined) return { value: { deleted: 0 } };
       demandFilter(query);
-      const { count, next } = await deliveries.dead.discard(readDeadSelection(query), readPage(query, MOST_AT_ONCE));
+      const page = deadPage(query);
+      const { count, next } = await call.deliveries.dead.discard(readDeadSelection(query), page);
       return { value: { deleted: count, cursor: next } };
     },
   },
@@ -51,11 +54,19 @@ export const DEAD_ROUTES: readonly ApiRoute[] = [
   { method: 'POST', path: 'dlq/retry/:id', scope: 'operate', takes: 'replay-settings', run: replayOne },
 ];
 
-async function replayMany({ deliveries, query, headers }: ApiCall): Promise<ApiAnswer> {
+async function replayMany(call: ApiCall): Promise<ApiAnswer> {
+  const query = withBody(call.query, await call.bytes(MOST_SELECTING_BYTES));
+  if (query === undefined) return { status: 201, value: { responses: [] } };
   demandFilter(query);
-  const page = readPage(query, MOST_AT_ONCE);
-  const { messageIds, next } = await deliveries.dead.replay(readDeadSelection(query), page, replayRules(headers));
+  const rules = replayRules(call.headers);
+  const { messageIds, next } = await call.deliveries.dead.replay(readDeadSelection(query), deadPage(query), rules);
   return { status: 201, value: { responses: messageIds.map((messageId) => ({ messageId })), cursor: next } };
+}
+
+/** Where no count is given, all ids that are named are meant. */
+function deadPage(query: URLSearchParams): ReturnType<typeof readPage> {
+  const page = readPage(query, MOST_AT_ONCE);
+  return query.has('count') || !(query.has('dlqIds') || query.has('dlqId')) ? page : { ...page, limit: MOST_AT_ONCE };
 }
 
 async function replayOne({ deliveries, params: { id = '' }, headers }: ApiCall): Promise<ApiAnswer> {

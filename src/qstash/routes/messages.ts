@@ -1,7 +1,15 @@
 import { notFound } from '../refusal.ts';
 import { eventReply, messageReply } from '../replies.ts';
 import type { ApiAnswer, ApiCall, ApiRoute } from '../route.ts';
-import { demandFilter, readPage, readSelection, readSelections, readStates } from '../selection-query.ts';
+import {
+  demandFilter,
+  MOST_SELECTING_BYTES,
+  readCancelLimit,
+  readPage,
+  readSelection,
+  readStates,
+  withBody,
+} from '../selection-query.ts';
 
 const MOST_EVENTS = 1_000;
 
@@ -32,12 +40,12 @@ export const MESSAGE_ROUTES: readonly ApiRoute[] = [
   { method: 'GET', path: 'logs', scope: 'operate', run: (call) => log(call, 'logs') },
 ];
 
-/** All that match, in one call: `count` says nothing here. */
-async function cancelMany({ deliveries, query }: ApiCall): Promise<ApiAnswer> {
+async function cancelMany(call: ApiCall): Promise<ApiAnswer> {
+  const query = withBody(call.query, await call.bytes(MOST_SELECTING_BYTES));
+  if (query === undefined) return { value: { cancelled: 0 } };
   demandFilter(query);
-  let cancelled = 0;
-  for (const selection of readSelections(query)) cancelled += await deliveries.messages.cancel(selection);
-  return { value: { cancelled } };
+  const limit = readCancelLimit(query);
+  return { value: { cancelled: await call.deliveries.messages.cancel(readSelection(query), undefined, limit) } };
 }
 
 async function log({ deliveries, query }: ApiCall, name: 'events' | 'logs'): Promise<ApiAnswer> {

@@ -3,6 +3,7 @@ import { rawDestination, readDestination } from '../destination.ts';
 import { headerMap, type HeaderMap } from '../message-headers.ts';
 import { keptBody } from '../message-body.ts';
 import { goodName, readSettings } from '../message-settings.ts';
+import { readJson } from '../read-json.ts';
 import { badRequest, Refusal } from '../refusal.ts';
 import { publishReply } from '../replies.ts';
 import type { ApiAnswer, ApiCall, ApiRoute } from '../route.ts';
@@ -96,22 +97,49 @@ async function publishMany(call: ApiCall): Promise<ApiAnswer> {
 function readItem(call: ApiCall, item: unknown): PublishRequest | { readonly error: string } {
   try {
     if (typeof item !== 'object' || item === null) throw badRequest('an item is { destination, headers, body }');
-    const { destination, headers = {}, body = '', queue } = item as Readonly<Record<string, unknown>>;
+    const { destination, headers, body, queue } = item as Readonly<Record<string, unknown>>;
     if (typeof destination !== 'string') throw badRequest('destination is missing; write an address or a URL group');
-    if (typeof body !== 'string') throw badRequest('body is no text; write JSON as text');
-    const bytes = new TextEncoder().encode(body);
+    const bytes = new TextEncoder().encode(itemBody(body));
     if (bytes.length > call.limits.maxBodyBytes) throw badRequest(tooLarge(call.limits.maxBodyBytes));
-    if (queue !== undefined && typeof queue !== 'string') throw badRequest('queue is no text; write its name');
     return publishRequest(call, {
       text: destination,
-      queue: queue === undefined ? undefined : goodName('queue', queue),
-      headers: itemHeaders(headers),
+      queue: itemQueue(queue),
+      headers: itemHeaders(headers ?? {}),
       bytes,
     });
   } catch (error) {
     if (error instanceof Refusal) return { error: error.message };
     throw error;
   }
+}
+
+/** The Python client writes null where there is no queue, the Go client an empty text. */
+function itemQueue(queue: unknown): string | undefined {
+  if (queue === undefined || queue === null || queue === '') return undefined;
+  if (typeof queue !== 'string') throw badRequest('queue is no text; write its name');
+  return goodName('queue', queue);
+}
+
+/** Text as it is, nothing for null, any other JSON as JSON text. */
+function itemBody(body: unknown): string {
+  if (body === undefined || body === null) return '';
+  if (typeof body === 'string') return body;
+  if (!isKeptByJson(body, MOST_LEVELS)) {
+    throw badRequest(
+      `body is JSON that would arrive changed: it holds a whole number of more than 53 bits, or more than ${MOST_LEVELS} levels; write the body as text`,
+    );
+  }
+  return JSON.stringify(body);
+}
+
+/** Far more than any body has, and far less than what the stack holds. */
+const MOST_LEVELS = 200;
+
+function isKeptByJson(value: unknown, levels: number): boolean {
+  if (typeof value === 'number')
+    return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((one) => isKeptByJson(one, levels - 1));
 }
 
 /** What a body that is too large is told. */
@@ -122,10 +150,12 @@ export function tooLarge(mostBytes: number): string {
 function itemHeaders(headers: unknown): HeaderMap {
   if (typeof headers !== 'object' || headers === null) throw badRequest('headers is no object; write { name: value }');
   return headerMap(
-    Object.entries(headers).map(([name, value]: [string, unknown]) => {
-      const text: unknown = Array.isArray(value) ? value[0] : value;
-      if (typeof text !== 'string') throw badRequest(`the header ${JSON.stringify(name)} is no text`);
-      return [name, text] as const;
+    Object.entries(headers).flatMap(([name, value]: [string, unknown]) => {
+      const values: readonly unknown[] = Array.isArray(value) ? value : value === null ? [] : [value];
+      if (values.some((one) => typeof one === 'object'))
+        throw badRequest(`the header ${JSON.stringify(name)} is no text`);
+      // Several values of one header are one value with commas, as in HTTP.
+      return values.length === 0 ? [] : [[name, values.join(', ')] as const];
     }),
   );
 }
@@ -135,13 +165,4 @@ function readItems(bytes: Uint8Array, most: number): readonly unknown[] {
   const list: readonly unknown[] = Array.isArray(items) ? items : [items];
   if (list.length > most) throw badRequest(`the batch has ${list.length} messages and ${most} is the most`);
   return list;
-}
-
-/** The body as JSON. */
-export function readJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
-  } catch {
-    throw badRequest('the body cannot be read as JSON in UTF-8');
-  }
 }

@@ -3,7 +3,7 @@ import { goodName } from '../message-settings.ts';
 import { badRequest, GUIDE, notFound, Refusal } from '../refusal.ts';
 import { groupReply, queueReply } from '../replies.ts';
 import { type ApiAnswer, type ApiCall, type ApiRoute, DONE } from '../route.ts';
-import { readJson } from './publish.ts';
+import { readJson } from '../read-json.ts';
 
 const SMALL_BODY = 200_000;
 const MOST_ENDPOINTS = 100;

@@ -5,7 +5,7 @@ import { headerMap } from '../../../src/qstash/message-headers.ts';
 import { readSettings } from '../../../src/qstash/message-settings.ts';
 import { Refusal } from '../../../src/qstash/refusal.ts';
 import { targetBelow } from '../../../src/qstash/request-target.ts';
-import { readDeadSelection, readPage, readSelections, readStates } from '../../../src/qstash/selection-query.ts';
+import { readDeadSelection, readPage, readSelection, readStates } from '../../../src/qstash/selection-query.ts';
 import { type FuzzTarget, linesOf, unlessRefused, wrong } from '../target.ts';
 
 const NOW = Date.UTC(2026, 10, 16, 10);
@@ -119,10 +119,9 @@ export const QSTASH_TARGETS: readonly FuzzTarget[] = [
     ],
     check: (text) => {
       const query = new URLSearchParams(text);
-      const selections = unlessRefused(() => readSelections(query), isRefusal) ?? [];
-      if (selections.length > 100) wrong(`${selections.length} selections`);
-      for (const { from, to } of selections)
-        for (const time of [from, to]) if (time !== undefined && Number.isNaN(time.getTime())) wrong('a time is none');
+      const { url = [], from, to } = unlessRefused(() => readSelection(query), isRefusal) ?? {};
+      if (url.length > 100) wrong(`${url.length} values of one filter`);
+      for (const time of [from, to]) if (time !== undefined && Number.isNaN(time.getTime())) wrong('a time is none');
       unlessRefused(() => readDeadSelection(query), isRefusal);
       unlessRefused(() => readStates(query), isRefusal);
       const page = unlessRefused(() => readPage(query, 1_000), isRefusal);
