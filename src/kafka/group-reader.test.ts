@@ -2,12 +2,23 @@ import { expect, test } from 'vitest';
 import { systemEffects } from '../system/effects.ts';
 import type { ConsumeRequest } from '../transport/broker.ts';
 import { GroupReader } from './group-reader.ts';
+import type { GroupOffsets } from './group-offsets.ts';
 import type { KafkaConsumer } from './kafka-library.ts';
 
 type Commit = (offset: bigint) => Promise<unknown>;
 
-/** A client whose one partition holds so many records, and what it does when it is asked to commit. */
-function scripted(count: number, commit: Commit): KafkaConsumer {
+/** Nothing was committed, and what is done when something is. */
+function scriptedOffsets(commit: Commit): GroupOffsets {
+  return {
+    committed: async () => new Map(),
+    commit: async (positions) => {
+      for (const { next } of positions) await commit(next);
+    },
+  };
+}
+
+/** A client whose one partition holds so many records. */
+function scripted(count: number): KafkaConsumer {
   const listeners = new Map<string, (of: unknown) => void>();
   const records = Array.from({ length: count }, (_, offsetDelta) => ({
     offsetDelta,
@@ -26,10 +37,12 @@ function scripted(count: number, commit: Commit): KafkaConsumer {
     }),
     joinGroup: async () => listeners.get('consumer:group:join')?.({}),
     fetch: () => Promise.resolve(answers.shift() ?? new Promise<never>(() => undefined)),
-    commit: async ({ offsets }) => {
-      for (const { offset } of offsets) await commit(offset);
-    },
-    listCommittedOffsets: async () => new Map([['order', [-1n]]]),
+    groupId: 'mail',
+    generationId: 1,
+    memberId: 'one',
+    findGroupCoordinator: async () => 1,
+    connectToBrokers: async () => new Map(),
+    listApis: async () => [],
     listOffsets: async ({ timestamp }) => new Map([['order', [timestamp === -2n ? 0n : BigInt(count)]]]),
     on: (event, listener) => listeners.set(event, listener),
     close: async () => undefined,
@@ -49,7 +62,9 @@ async function readWhileBatchTakes(ms: number): Promise<{ committed: bigint[]; l
   const onLost = (error: unknown): void => void lost.push(error);
   const request = { group: 'mail', types: ['order.placed'], isDead: false, onBatch, onPlace: () => undefined, onLost };
   const commit: Commit = async (offset) => committed.push(offset);
-  const reader = new GroupReader(scripted(1, commit), scripted(1, commit), { request, topics: ['order'], effects });
+  const offsets = scriptedOffsets(commit);
+  const options = { request, topics: ['order'], effects, offsets, lastIds: new Map<string, string>() };
+  const reader = new GroupReader(scripted(1), scripted(1), options);
   await reader.start();
   await stored.promise;
   await expect.poll(() => committed.length + lost.length).toBe(1);
@@ -106,8 +121,14 @@ async function readingOf(
   }: { commit: Commit; onBatch: ConsumeRequest['onBatch']; onLost?: ConsumeRequest['onLost'] },
 ): Promise<GroupReader> {
   const request = { group: 'mail', types: ['order.placed'], isDead: false, onBatch, onPlace: () => undefined, onLost };
-  const options = { request, topics: ['order'], effects: systemEffects };
-  const reader = new GroupReader(scripted(count, commit), scripted(count, commit), options);
+  const options = {
+    request,
+    topics: ['order'],
+    effects: systemEffects,
+    offsets: scriptedOffsets(commit),
+    lastIds: new Map<string, string>(),
+  };
+  const reader = new GroupReader(scripted(count), scripted(count), options);
   await reader.start();
   return reader;
 }

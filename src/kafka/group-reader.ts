@@ -6,6 +6,7 @@ import { committedRecords, nextOffset } from './committed-records.ts';
 import { endClient, type FetchAnswer, type KafkaConsumer, SESSION_MS, type TopicMetadata } from './kafka-library.ts';
 import { GroupTopics } from './group-topics.ts';
 import { fromRecord, type InboundRecord } from './kafka-record.ts';
+import type { GroupOffsets } from './group-offsets.ts';
 import { findPositions, type Position } from './positions.ts';
 import { isApiError, topicRefusal } from './refusal.ts';
 
@@ -14,6 +15,10 @@ export interface GroupReaderOptions {
   readonly request: ConsumeRequest;
   readonly topics: readonly string[];
   readonly effects: Effects;
+  /** What the group of `member` has committed. */
+  readonly offsets: GroupOffsets;
+  /** The ids that the topics had when they were last read, by their names. It outlives a reader. */
+  readonly lastIds: Map<string, string>;
 }
 
 const AT_ONCE = 500;
@@ -25,11 +30,8 @@ const REST_MS = 5_000;
 /** Twice as long as it takes to be taken for dead, because joining again may last that long. */
 const SILENCE_MS = 2 * SESSION_MS;
 
-interface Found {
-  readonly topic: string;
-  readonly partition: number;
-  /** What is to be committed when it is stored. */
-  readonly next: bigint;
+/** A record, and the position to commit when it is stored. */
+interface Found extends Position {
   readonly record: InboundRecord;
 }
 
@@ -132,22 +134,40 @@ export class GroupReader implements Consumption {
 
   /** Reads until partitions are given out anew, or it stops. */
   async #readRound(round: number): Promise<void> {
-    const positions = await within(this.#options.effects, findPositions(this.#member, this.#fetcher));
+    const positions = await this.#findPositions();
     const fetching = new Map<number, Promise<Fetched | undefined>>();
     while (!this.#isOver(round)) {
-      await this.#fetchAll(positions, fetching);
+      if (!(await this.#fetchAll(positions, fetching))) break;
       const fetched = await this.#first([...fetching.values()], round);
       if (this.#isOver(round)) break;
       if (fetched) {
         fetching.delete(fetched.node);
         for (const end of fetched.ends) positions.set(`${end.topic}/${end.partition}`, end);
+        // Where its topic was created again meanwhile, it is stored first: then reading begins with the new one.
         await this.#fetchAll(positions, fetching);
         await this.#hand(fetched, round);
       }
       this.#topics.lookAgain();
-      if (await this.#hasMorePartitions()) await this.#joinAgain();
+      if (await this.#hasOtherPartitions()) await this.#joinAgain();
     }
     for (const one of fetching.values()) one.catch(() => undefined);
+  }
+
+  /** Where to read from, and says of a topic that it is another one than it was. */
+  async #findPositions(): Promise<Map<string, Position>> {
+    const { effects, offsets, lastIds, request } = this.#options;
+    const found = await within(effects, findPositions(this.#member.assignments, this.#fetcher, offsets));
+    const recreated = new Set(found.recreated);
+    for (const { topic, topicId } of found.positions.values()) {
+      const lastId = lastIds.get(topic);
+      if (lastId !== undefined && lastId !== topicId) recreated.add(topic);
+      lastIds.set(topic, topicId);
+    }
+    for (const topic of recreated) {
+      request.onPlace(topic, new HoldfastError('BROKER_PLACE_RECREATED', { place: topic }));
+      request.onPlace(topic, undefined);
+    }
+    return found.positions;
   }
 
   /**
@@ -171,12 +191,17 @@ export class GroupReader implements Consumption {
     }
   }
 
-  /** Asks each broker that is not asked yet for what its partitions hold. */
+  /**
+   * Asks each broker that is not asked yet for what its partitions hold. False: a topic was deleted and created again. Nothing more is read
+   * at positions in the old one, and the next round begins.
+   */
   async #fetchAll(
     positions: ReadonlyMap<string, Position>,
     fetching: Map<number, Promise<Fetched | undefined>>,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { topics } = await within(this.#options.effects, this.#fetcher.metadata({ topics: this.#topics.there }));
+    const isOther = ({ topic, topicId }: Position): boolean => (topics.get(topic)?.id ?? topicId) !== topicId;
+    if ([...positions.values()].some(isOther)) return false;
     const byNode = new Map<number, Position[]>();
     for (const position of positions.values()) {
       if (!this.#topics.isOpen(position.topic)) continue;
@@ -187,6 +212,7 @@ export class GroupReader implements Consumption {
       if (!fetching.has(node)) fetching.set(node, this.#fetch(node, wanted, topics));
     }
     for (const one of fetching.values()) one.catch(() => undefined);
+    return true;
   }
 
   async #fetch(
@@ -246,13 +272,7 @@ export class GroupReader implements Consumption {
     if (silentMs > SILENCE_MS) throw new HoldfastError('BROKER_TIMEOUT', { timeoutMs: SILENCE_MS });
     // Within a partition they are in order: the last one counts.
     const byPartition = new Map(stored.map((one) => [`${one.topic}/${one.partition}`, one]));
-    const offsets = [...byPartition.values()].map(({ topic, partition, next }) => ({
-      topic,
-      partition,
-      offset: next,
-      leaderEpoch: -1 as const,
-    }));
-    await within(this.#options.effects, this.#member.commit({ offsets }));
+    await within(this.#options.effects, this.#options.offsets.commit([...byPartition.values()]));
   }
 
   async #countPartitions(): Promise<void> {
@@ -265,11 +285,9 @@ export class GroupReader implements Consumption {
     }
   }
 
-  async #hasMorePartitions(): Promise<boolean> {
+  async #hasOtherPartitions(): Promise<boolean> {
     const { topics } = await within(this.#options.effects, this.#fetcher.metadata({ topics: this.#topics.there }));
-    return [...topics].some(
-      ([topic, { partitionsCount }]) => partitionsCount > (this.#partitionCounts.get(topic) ?? 0),
-    );
+    return [...topics].some(([topic, { partitionsCount }]) => partitionsCount !== this.#partitionCounts.get(topic));
   }
 
   /** Partitions were added to a topic, or a topic is there that was missing: the group gives them out when its leader joins again. */
@@ -281,8 +299,8 @@ export class GroupReader implements Consumption {
 }
 
 /** Read when it is its turn: a fetch may hold thousands, and everything else would wait until all are read. */
-function messageOf({ topic, partition, next, record }: Found): InboundMessage {
-  return fromRecord(`kafka:${topic}@${partition}@${next - 1n}`, record);
+function messageOf({ topic, topicId, partition, next, record }: Found): InboundMessage {
+  return { ...fromRecord(`kafka:${topic}@${partition}@${next - 1n}`, record), incarnation: topicId };
 }
 
 function foundIn(
@@ -292,7 +310,7 @@ function foundIn(
   topics: ReadonlyMap<string, TopicMetadata>,
 ): Fetched {
   const names = namesOf(topics);
-  const from = new Map(wanted.map((position) => [`${position.topic}/${position.partition}`, position.next]));
+  const from = new Map(wanted.map((position) => [`${position.topic}/${position.partition}`, position]));
   const found: Found[] = [];
   const ends: Position[] = [];
   for (const { topicId, partitions } of responses) {
@@ -301,10 +319,10 @@ function foundIn(
       const partition = fetched.partitionIndex;
       const start = from.get(`${topic}/${partition}`);
       if (start === undefined) continue;
-      for (const { offset, record } of committedRecords(fetched, start))
-        found.push({ topic, partition, next: offset + 1n, record });
-      const next = nextOffset(fetched, start);
-      if (next > start) ends.push({ topic, partition, next });
+      for (const { offset, record } of committedRecords(fetched, start.next))
+        found.push({ ...start, next: offset + 1n, record });
+      const next = nextOffset(fetched, start.next);
+      if (next > start.next) ends.push({ ...start, next });
     }
   }
   return { node, found, ends };

@@ -96,13 +96,14 @@ export interface KafkaConsumer extends KafkaClient {
   readonly topics: { has(topic: string): boolean; track(topic: string): unknown };
   joinGroup(options: object): Promise<unknown>;
   fetch(options: FetchRequest): Promise<FetchAnswer>;
-  commit(options: {
-    offsets: { topic: string; partition: number; offset: bigint; leaderEpoch: -1 }[];
-  }): Promise<unknown>;
-  /** By topic, in the place of the partition; -1: nothing was committed. */
-  listCommittedOffsets(options: {
-    topics: { topic: string; partitions: number[] }[];
-  }): Promise<ReadonlyMap<string, readonly (bigint | undefined)[]>>;
+  readonly groupId: string;
+  readonly generationId: number;
+  readonly memberId: string | null;
+  /** The number of the broker that keeps the offsets of the group. */
+  findGroupCoordinator(): Promise<number>;
+  /** Connections for requests of the protocol, by the number of the broker. */
+  connectToBrokers(nodes: number[]): Promise<ReadonlyMap<number, unknown>>;
+  listApis(): Promise<readonly { readonly name: string; readonly minVersion: number; readonly maxVersion: number }[]>;
   /** By topic, in the place of the partition. */
   listOffsets(options: {
     topics: string[];
@@ -114,7 +115,7 @@ export interface KafkaConsumer extends KafkaClient {
 
 /** Ways to make clients. */
 export interface KafkaClients {
-  load(): Promise<unknown>;
+  load(): Promise<object>;
   producer(): Promise<KafkaProducer>;
   consumer(groupId: string): Promise<KafkaConsumer>;
 }

@@ -14,6 +14,7 @@ import type { Transport } from '../transport/transport.ts';
 import { within } from '../transport/within.ts';
 import { topicOfType } from '../transport/topic-of-type.ts';
 import { BatchSender } from './batch-sender.ts';
+import { groupOffsets } from './group-offsets.ts';
 import { GroupReader } from './group-reader.ts';
 import { type OutboundRecord, toRecord } from './kafka-record.ts';
 import { endClient, type KafkaClients, kafkaClients, type KafkaLibrary, type KafkaProducer } from './kafka-library.ts';
@@ -98,6 +99,8 @@ class KafkaBroker implements Broker {
   readonly keepsOrder = true;
   readonly decode: Decode | undefined;
   readonly #parts: Parts;
+  /** The ids that topics had when a group last read them, by the group. */
+  readonly #lastIds = new Map<string, Map<string, string>>();
   #producer: Promise<KafkaProducer> | undefined;
   #before: Promise<unknown> = Promise.resolve();
   /** The partition of the next message without a key. Begins anywhere, or all short-lived processes would begin with the first. */
@@ -167,7 +170,10 @@ class KafkaBroker implements Broker {
     const { clients, prefix } = this.#parts;
     const group = `${prefix}${request.group}${ending}`;
     const [member, fetcher] = [await clients.consumer(group), await clients.consumer(group)];
-    const reader = new GroupReader(member, fetcher, { request, topics, effects: systemEffects });
+    const offsets = groupOffsets(member, await clients.load());
+    const lastIds = this.#lastIds.get(group) ?? new Map<string, string>();
+    this.#lastIds.set(group, lastIds);
+    const reader = new GroupReader(member, fetcher, { request, topics, effects: systemEffects, offsets, lastIds });
     try {
       await within(systemEffects, reader.start());
     } catch (error) {

@@ -7,6 +7,7 @@ export interface ErrorDetails {
   BAD_EXPRESSION: { expression: string; position: number; problem: string };
   BAD_IDEMPOTENCY_KEY: { problem: string };
   BROKER_AWAY: { transport: string };
+  BROKER_PLACE_RECREATED: { place: string };
   BROKER_REFUSED: { transport: string; place: string; problem: string };
   BROKER_TIMEOUT: { timeoutMs: number };
   CLASSIFIER_FAILED: { operation: string; problem: string };
@@ -179,6 +180,8 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `${d.problem}; an idempotency key is "<domain>:<userId>:<entityId>:<operation>:<version>"`,
   BROKER_AWAY: (d) =>
     `the broker of "${d.transport}" cannot be reached; see whether it is up and reachable, error.cause has the reason`,
+  BROKER_PLACE_RECREATED: (d) =>
+    `"${d.place}" was deleted and created again at the broker; it is read from its first message on, publish again what the old one still held`,
   BROKER_REFUSED: (d) => `the broker of the transport "${d.transport}" refused ${d.place}: ${d.problem}`,
   BROKER_TIMEOUT: (d) =>
     `the broker did not answer within ${d.timeoutMs} ms; it is tried again, see whether it is up and reachable`,

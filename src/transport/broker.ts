@@ -26,6 +26,11 @@ export interface OutboundMessage extends WireMessage {
 export interface InboundMessage extends WireMessage {
   /** Where it was found: `kafka:topic@partition@offset`, `amqp:exchange@routingKey@id`, `redis:stream@id`, `nats:stream@seq@time`. */
   readonly sourceId: string;
+  /**
+   * Tells a place from one of the same name before it: the id of a topic, which is another once the topic was deleted and created again.
+   * Source ids repeat then; together they tell messages apart that have no id. Nothing: source ids do not repeat.
+   */
+  readonly incarnation?: string | undefined;
 }
 
 /** What became of one message of a batch. `failed`: the broker refuses this one, and would again. */

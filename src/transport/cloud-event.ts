@@ -4,7 +4,7 @@ import type { OutboundItem } from '../relay/handler.ts';
 import type { DeadLetter, Delivery } from '../relay/relay-store.ts';
 import type { Decode, InboundMessage, OutboundMessage } from './broker.ts';
 import { hashedId } from './hashed-id.ts';
-import { inboundOf, keptId, type KeptMessage } from './kept-message.ts';
+import { inboundOf, placeOf, type KeptMessage } from './kept-message.ts';
 
 const JSON_TYPE = 'application/json';
 const STRUCTURED = 'application/cloudevents';
@@ -74,7 +74,9 @@ export const DEAD_FINAL = 'dlq-final';
 export const DEAD_AT = 'dlq-failed-at';
 /** Where it was found, of one that could not be read. */
 export const DEAD_SOURCE = 'dlq-source';
-const COPY_HEADERS = [DEAD_SERVICE, DEAD_CYCLE, DEAD_FINAL, DEAD_SOURCE];
+/** The id of the dead letter, of one that could not be read: it has none of its own. */
+const DEAD_ID = 'dlq-id';
+const COPY_HEADERS = [DEAD_SERVICE, DEAD_CYCLE, DEAD_FINAL, DEAD_SOURCE, DEAD_ID];
 
 /**
  * The copy of a dead letter: the message as it was, with the reason in headers that other tools can read. Nothing for one that could
@@ -100,12 +102,12 @@ function asItIs(delivery: Delivery): OutboundMessage {
   return toWire({ delivery, payload: delivery.payload ?? 'null', sequence: String(delivery.cycle) });
 }
 
-function asItCame({ payload }: Delivery): OutboundMessage | undefined {
-  const { sourceId, ...wire } = inboundOf(JSON.parse(payload ?? '') as KeptMessage);
-  const { type } = wire.attributes;
+function asItCame({ id, payload }: Delivery): OutboundMessage | undefined {
+  const { sourceId, key, attributes, headers, body } = inboundOf(JSON.parse(payload ?? '') as KeptMessage);
+  const { type } = attributes;
   return type === undefined
     ? undefined
-    : { ...wire, type, isDead: true, headers: { ...wire.headers, [DEAD_SOURCE]: sourceId } };
+    : { type, key, attributes, body, isDead: true, headers: { ...headers, [DEAD_SOURCE]: sourceId, [DEAD_ID]: id } };
 }
 
 /** True for a copy of a dead letter, of whichever service. */
@@ -116,7 +118,7 @@ export function isDeadCopy({ headers }: InboundMessage): boolean {
 /** Which dead letter a copy is of, and of which of its rounds. Nothing where it does not say so any more. */
 export function deadLetterOf({ headers, attributes }: InboundMessage): { id: string; cycle: number } | undefined {
   const { [DEAD_CYCLE]: cycle = '', [DEAD_SOURCE]: sourceId } = headers;
-  const id = sourceId === undefined ? (attributes['id'] ?? '') : keptId('holdfast.unreadable', sourceId);
+  const id = (sourceId === undefined ? attributes['id'] : headers[DEAD_ID]) ?? '';
   return /^\d{1,9}$/.test(cycle) && UUID.test(id) ? { id: id.toLowerCase(), cycle: Number(cycle) } : undefined;
 }
 
@@ -157,7 +159,7 @@ function fromForeign(message: InboundMessage, decode: Decode, takenAs: Reading['
   const payload = JSON.stringify(decoded.payload) as string | undefined;
   if (payload === undefined) throw new TypeError('decode() gave a payload that JSON has no word for');
   return foreign(message, {
-    id: idOf(source, decoded.id ?? message.attributes['id'], message.sourceId),
+    id: idOf(source, decoded.id ?? message.attributes['id'], message),
     type: decoded.type,
     takenAs: taken,
     key: decoded.key ?? message.key,
@@ -178,7 +180,7 @@ function fromCloudEvent(message: InboundMessage, takenAs: Reading['takenAs']): F
   const payload = textOf(message.body) || 'null';
   JSON.parse(payload);
   return foreign(message, {
-    id: idOf(source, attributes['id'], message.sourceId),
+    id: idOf(source, attributes['id'], message),
     type,
     takenAs: taken,
     key: message.key ?? attributes['partitionkey'],
@@ -244,9 +246,9 @@ function unfolded(message: InboundMessage): InboundMessage {
  * The id of a message: its own where that is a UUID; otherwise one made of its source and what it calls itself, or of where it was
  * found when it has no name. The same at each arrival.
  */
-function idOf(source: string, id: string | undefined, sourceId: string): string {
+function idOf(source: string, id: string | undefined, message: InboundMessage): string {
   if (id !== undefined && UUID.test(id)) return id.toLowerCase();
-  return hashedId(id === undefined ? `found ${sourceId}` : `named ${source} ${id}`);
+  return hashedId(id === undefined ? `found ${placeOf(message)}` : `named ${source} ${id}`);
 }
 
 const TEXT = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });

@@ -11,6 +11,7 @@ export const KEPT_TYPES = ['holdfast.unreadable', 'holdfast.imported'] as const;
 export interface KeptMessage {
   readonly transport: string;
   readonly sourceId: string;
+  readonly incarnation?: string | undefined;
   /** Why it is kept. */
   readonly problem: string;
   readonly key?: string | undefined;
@@ -33,11 +34,12 @@ export function keptMessage(
   { type, transport, service }: KeptAbout,
   problem: string,
 ): ForeignMessage {
-  const { key, attributes, headers, body } = inbound;
+  const { key, attributes, headers, body, incarnation } = inbound;
   const sourceId = storable(inbound.sourceId);
   const kept: KeptMessage = {
     transport,
     sourceId,
+    ...(incarnation !== undefined && { incarnation }),
     problem: storable(problem),
     key: key === undefined ? undefined : storable(key),
     attributes: storableOf(attributes),
@@ -46,7 +48,7 @@ export function keptMessage(
   };
   return {
     ...bareEnvelope(transport),
-    id: keptId(type, inbound.sourceId),
+    id: hashedId(`${type} ${placeOf(inbound)}`),
     type,
     takenAs: keptAs(service, transport),
     key: undefined,
@@ -58,9 +60,9 @@ export function keptMessage(
   };
 }
 
-/** The id of a message that was kept, by where it was found. */
-export function keptId(type: KeptAbout['type'], sourceId: string): string {
-  return hashedId(`${type} ${sourceId}`);
+/** Where a message was found, as no other was: its source id may repeat where a topic was deleted and created again. */
+export function placeOf({ sourceId, incarnation }: Pick<InboundMessage, 'sourceId' | 'incarnation'>): string {
+  return incarnation === undefined ? sourceId : `${sourceId} ${incarnation}`;
 }
 
 /** What messages are taken as that are kept for a service. */
@@ -69,8 +71,8 @@ export function keptAs(service: string, transport: string): string {
 }
 
 /** The message as it was found. */
-export function inboundOf({ sourceId, key, attributes, headers, body }: KeptMessage): InboundMessage {
-  return { sourceId, key, attributes, headers, body: Buffer.from(body, 'base64') };
+export function inboundOf({ sourceId, incarnation, key, attributes, headers, body }: KeptMessage): InboundMessage {
+  return { sourceId, incarnation, key, attributes, headers, body: Buffer.from(body, 'base64') };
 }
 
 /** The database keeps neither NUL nor halves of surrogate pairs. */

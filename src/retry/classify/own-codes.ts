@@ -10,6 +10,7 @@ export const OWN_CODES: Readonly<Record<ErrorCode, Rule>> = {
   BAD_EXPRESSION: { kind: 'invalid', verdict: 'fail' },
   BAD_IDEMPOTENCY_KEY: { kind: 'invalid', verdict: 'fail' },
   BROKER_AWAY: { kind: 'network', verdict: 'retry' },
+  BROKER_PLACE_RECREATED: { kind: 'network', verdict: 'retry' },
   BROKER_REFUSED: { kind: 'broker', verdict: 'retry' },
   BROKER_TIMEOUT: { kind: 'timeout', verdict: 'retry' },
   CLASSIFIER_FAILED: { kind: 'invalid', verdict: 'fail' },
