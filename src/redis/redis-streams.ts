@@ -1,5 +1,7 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import type { HoldfastError } from '../kernel/error.ts';
+import { systemEffects } from '../system/effects.ts';
+import { BatchLimit } from '../transport/batch-limit.ts';
 import type {
   Broker,
   ConsumeRequest,
@@ -82,6 +84,7 @@ class RedisStreams implements Broker {
   readonly keepsOrder = true;
   readonly decode: Decode | undefined;
   readonly #parts: Parts;
+  readonly #limit = new BatchLimit(systemEffects);
   #own: Promise<OwnConnection> | undefined;
 
   constructor(parts: Parts) {
@@ -133,7 +136,7 @@ class RedisStreams implements Broker {
   async consume(request: ConsumeRequest): Promise<Consumption> {
     const { connections, streamOf, keepMs } = this.#parts;
     const streams = [...new Set(request.types.map((type) => streamOf(type, request.isDead)))];
-    const options = { request, transport: this.name, streams, keepMs };
+    const options = { request, transport: this.name, streams, keepMs, limit: this.#limit };
     const reader = new StreamReader(await connections.open(), await connections.open(), options);
     try {
       await reader.start();

@@ -3,6 +3,7 @@ import type { HoldfastError } from '../kernel/error.ts';
 import { createSleep } from '../kernel/sleep.ts';
 import { systemEffects } from '../system/effects.ts';
 import { newId } from '../system/new-id.ts';
+import type { BatchLimit } from '../transport/batch-limit.ts';
 import type { ConsumeRequest, Consumption, InboundMessage } from '../transport/broker.ts';
 import { within } from '../transport/within.ts';
 import type { OwnConnection } from './redis-commands.ts';
@@ -17,6 +18,8 @@ export interface StreamReaderOptions {
   readonly streams: readonly string[];
   /** Entries that all groups have acknowledged are taken away when they are this old. */
   readonly keepMs: number;
+  /** How much is read at once. It outlives a reader: what was late makes the next one read less. */
+  readonly limit: BatchLimit;
 }
 
 const AT_ONCE = 500;
@@ -36,6 +39,28 @@ const MOST_OPEN = 5_000;
  * A process that stood still finds that out by this.
  */
 const DOUBT_MS = HOLD_MS - 2 * BLOCK_MS;
+// Entries are taken one by one, up to a number and a size: the commands know only a number, and 500 entries may be 500 MB.
+const UP_TO = `local out, size = {}, 0
+local function take(entry)
+  if not entry then return end
+  out[#out + 1] = entry
+  for _, text in ipairs(entry[2] or {}) do size = size + #text end
+end
+local function isFull() return #out >= tonumber(ARGV[3]) or size >= tonumber(ARGV[4]) end
+`;
+const TAKE_NEW = `${UP_TO}repeat
+  local got = redis.call('XREADGROUP', 'GROUP', ARGV[1], ARGV[2], 'COUNT', '1', 'STREAMS', KEYS[1], '>')
+  if not got then break end
+  take(got[1][2][1])
+until isFull()
+return out`;
+const TAKE_LEFT = `${UP_TO}local cursor = '0-0'
+repeat
+  local got = redis.call('XAUTOCLAIM', KEYS[1], ARGV[1], ARGV[2], '0', cursor, 'COUNT', '1')
+  cursor = got[1]
+  take(got[2][1])
+until cursor == '0-0' or isFull()
+return { cursor, out }`;
 /** In whose hand is what was read and not stored by readers that have stopped. */
 const LEFT = 'holdfast-left';
 
@@ -181,19 +206,9 @@ export class StreamReader implements Consumption {
 
   /** What others had in their hands comes first: it is older. */
   async #next(): Promise<readonly Found[]> {
-    const { group } = this.#options.request;
     for (const [stream, state] of this.#held) {
       if (state.isClaimed) continue;
-      const [next, entries] = (await this.#act(
-        'XAUTOCLAIM',
-        stream,
-        group,
-        this.#id,
-        '0',
-        '0-0',
-        'COUNT',
-        String(AT_ONCE),
-      )) as [string, Entries];
+      const [next, entries] = (await this.#takeFrom(stream, TAKE_LEFT, this.#options.limit.bytes)) as [string, Entries];
       const found = foundOf(stream, entries);
       if (next === '0-0') state.isClaimed = true;
       if (found.length > 0) return found;
@@ -203,24 +218,30 @@ export class StreamReader implements Consumption {
 
   /** Nothing while it is in doubt whether they are its own: another could have older entries in its hand. */
   async #readNew(): Promise<readonly Found[]> {
-    const { group } = this.#options.request;
     const streams = [...this.#held.keys()];
     if (streams.length === 0 || this.#isInDoubt()) return [];
+    const bytes = Math.ceil(this.#options.limit.bytes / streams.length);
+    const taken = await Promise.all(
+      streams.map(async (stream) => foundOf(stream, (await this.#takeFrom(stream, TAKE_NEW, bytes)) as Entries)),
+    );
+    const found = taken.flat();
+    return found.length > 0 || this.#isInDoubt() ? found : this.#waitForNew(streams);
+  }
+
+  /** Up to a number and a size of entries of a stream. What is late has been given out all the same, and is found with what others left. */
+  #takeFrom(stream: string, script: string, bytes: number): Promise<unknown> {
+    const { request, limit } = this.#options;
+    const parts = ['1', stream, request.group, this.#id, String(AT_ONCE), String(bytes)];
+    return limit.carry(() => within(this.#effects, this.#reading.run('EVAL', script, ...parts)));
+  }
+
+  /** The first that comes: scripts cannot wait. */
+  async #waitForNew(streams: readonly string[]): Promise<readonly Found[]> {
+    const { group } = this.#options.request;
+    const wait = ['COUNT', '1', 'BLOCK', String(BLOCK_MS), 'STREAMS'];
     const answer = await within(
       this.#effects,
-      this.#reading.run(
-        'XREADGROUP',
-        'GROUP',
-        group,
-        this.#id,
-        'COUNT',
-        String(AT_ONCE),
-        'BLOCK',
-        String(BLOCK_MS),
-        'STREAMS',
-        ...streams,
-        ...streams.map(() => '>'),
-      ),
+      this.#reading.run('XREADGROUP', 'GROUP', group, this.#id, ...wait, ...streams, ...streams.map(() => '>')),
     );
     return streamsOf(answer).flatMap(([stream, entries]) => foundOf(stream, entries));
   }

@@ -3,6 +3,7 @@ import { createSleep } from '../kernel/sleep.ts';
 import type { ForeignMessage, SendResult } from '../outbox/outbox-store.ts';
 import type { Classifier } from '../retry/failure.ts';
 import { DEAD_SERVICE, deadLetterOf, fromWire, isDeadCopy } from './cloud-event.ts';
+import { BatchLimit, batchOf } from './batch-limit.ts';
 import type { Consumption, InboundMessage, Broker } from './broker.ts';
 import { type KeptAbout, keptMessage } from './kept-message.ts';
 import { readAllTypes, type TakenAs } from './read-all-types.ts';
@@ -20,6 +21,8 @@ export interface ConsumerOptions extends TransportHost {
 
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
+/** About what a message takes besides its payload. */
+const ENVELOPE_BYTES = 300;
 
 /**
  * Stores what a broker has, and lets it be acknowledged only then. From there on it is a delivery like any other: order, retries, dead
@@ -28,12 +31,14 @@ const LONGEST_WAIT_MS = 5_000;
 export class Consumer {
   readonly #options: ConsumerOptions;
   readonly #stopped = new AbortController();
+  readonly #limit: BatchLimit;
   readonly #running: Promise<void>;
   /** Places that cannot be read, and how often that was seen. */
   readonly #waiting = new Map<string, number>();
 
   constructor(options: ConsumerOptions) {
     this.#options = options;
+    this.#limit = new BatchLimit(options.effects);
     this.#running = this.#run();
   }
 
@@ -154,26 +159,42 @@ export class Consumer {
     return { type, transport: broker.name, service };
   }
 
-  /** Tries until it is stored. A message that the database refuses for what it is, is stored as one that cannot be read. */
+  /**
+   * Stores as much at once as a commit bears, one part after the other: what was not answered in time is tried again in halves. Parts keep
+   * the order, and whoever stores the same messages at the same time does so in the same order.
+   */
   async #receive(
+    messages: readonly ForeignMessage[],
+    found: readonly InboundMessage[],
+  ): Promise<readonly SendResult[]> {
+    const results: SendResult[] = [];
+    while (results.length < messages.length)
+      results.push(...(await this.#receiveSome(messages.slice(results.length), found)));
+    return results;
+  }
+
+  /** Tries until the first of them are stored. A message that the database refuses for what it is, is stored as one that cannot be read. */
+  async #receiveSome(
     messages: readonly ForeignMessage[],
     found: readonly InboundMessage[],
   ): Promise<readonly SendResult[]> {
     const { classifier, receive } = this.#options;
     const isRefused = (error: unknown): boolean => !isHoldfastError(error) && classifier(error).verdict === 'fail';
+    let part = messages;
     try {
-      return await this.#untilAnswered(() => receive(messages), isRefused);
+      return await this.#untilAnswered(() => {
+        const { batch, size } = batchOf(messages, this.#limit.bytes, sizeOf);
+        part = batch;
+        return this.#limit.carry(() => receive(batch), size);
+      }, isRefused);
     } catch (error) {
-      const [first] = messages;
+      const [first] = part;
       const inbound = first && found.findLast(({ sourceId }) => sourceId === first.sourceId);
-      if (!isRefused(error) || (messages.length === 1 && !inbound)) throw error;
-      if (messages.length === 1 && inbound)
+      if (!isRefused(error) || (part.length === 1 && !inbound)) throw error;
+      if (part.length === 1 && inbound)
         return this.#receive([keptMessage(inbound, this.#about('holdfast.unreadable'), messageOf(error))], []);
-      const half = Math.ceil(messages.length / 2);
-      return [
-        ...(await this.#receive(messages.slice(0, half), found)),
-        ...(await this.#receive(messages.slice(half), found)),
-      ];
+      const half = Math.ceil(part.length / 2);
+      return [...(await this.#receive(part.slice(0, half), found)), ...(await this.#receive(part.slice(half), found))];
     }
   }
 
@@ -193,6 +214,12 @@ export class Consumer {
       }
     }
   }
+}
+
+function sizeOf({ payload, headers, key }: ForeignMessage): number {
+  let size = payload.length + ENVELOPE_BYTES + (key?.length ?? 0);
+  for (const name in headers) size += name.length + (headers[name]?.length ?? 0);
+  return size;
 }
 
 function messageOf(error: unknown): string {

@@ -4,11 +4,14 @@ import { createSleep } from '../kernel/sleep.ts';
 import type { OutboundItem, OutboundOutcome, Publish } from '../relay/handler.ts';
 import type { RelayObserver } from '../relay/relay-event.ts';
 import { toWire } from './cloud-event.ts';
+import { BatchLimit, batchOf } from './batch-limit.ts';
 import type { PublishResult, Broker } from './broker.ts';
 import { within } from './within.ts';
 
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 2_000;
+/** About what a message takes besides its payload. */
+const ENVELOPE_BYTES = 300;
 const SKIPPED: OutboundOutcome = { kind: 'skipped' };
 
 /**
@@ -17,13 +20,17 @@ const SKIPPED: OutboundOutcome = { kind: 'skipped' };
  */
 export function publisher(broker: Broker, effects: Effects, tell: RelayObserver): Publish {
   const sleep = createSleep(effects);
-  const publishAll = async (items: readonly OutboundItem[]): Promise<readonly PublishResult[] | undefined> => {
-    const messages = items.map(toWire);
+  const limit = new BatchLimit(effects);
+  /** What may still go out of a wave, and of that as much as may travel at once. It is asked again before each try. */
+  const publishSome = async (openIn: () => readonly Placed[]): Promise<readonly Published[]> => {
     for (let failures = 1; ; failures++) {
+      const { batch, size } = batchOf(openIn(), limit.bytes, ([, item]) => sizeOf(item));
       // Whoever owns them now publishes them; a wait would only let old ones out after new ones.
-      if (items.every(({ isGivenUp }) => isGivenUp)) return undefined;
+      if (batch.length === 0) return [];
+      const messages = batch.map(([, item]) => toWire(item));
       try {
-        return await within(effects, broker.publish(messages));
+        const results = await limit.carry(() => within(effects, broker.publish(messages)), size);
+        return batch.map((placed, at) => [placed, results[at] as PublishResult]);
       } catch (error) {
         // A connection that has fallen silent stays so: the next try makes another.
         if (isHoldfastError(error, 'BROKER_TIMEOUT')) void broker.close().catch(() => undefined);
@@ -37,19 +44,28 @@ export function publisher(broker: Broker, effects: Effects, tell: RelayObserver)
     const failedKeys = new Set<string>();
     const hasFailed = (key: string | undefined): boolean => key !== undefined && failedKeys.has(key);
     for (const wave of broker.keepsOrder ? [[...items.entries()]] : wavesOf(items)) {
-      const open = wave.filter(([, { delivery, isGivenUp }]) => !isGivenUp && !hasFailed(delivery.key));
-      if (open.length === 0) continue;
-      const results = await publishAll(open.map(([, item]) => item));
-      for (const [at, [place, { delivery }]] of open.entries()) {
-        const result = results?.[at];
-        if (result && !hasFailed(delivery.key)) outcomes[place] = result;
-        if (result?.kind === 'failed' && delivery.key !== undefined) failedKeys.add(delivery.key);
+      let left: readonly Placed[] = wave;
+      const openIn = (): readonly Placed[] =>
+        (left = left.filter(([, { delivery, isGivenUp }]) => !isGivenUp && !hasFailed(delivery.key)));
+      for (;;) {
+        const published = await publishSome(openIn);
+        if (published.length === 0) break;
+        left = left.slice(published.length);
+        for (const [[place, { delivery }], result] of published) {
+          if (!hasFailed(delivery.key)) outcomes[place] = result;
+          if (result.kind === 'failed' && delivery.key !== undefined) failedKeys.add(delivery.key);
+        }
       }
     }
     return outcomes;
   };
 }
 
+function sizeOf({ payload, delivery }: OutboundItem): number {
+  return payload.length + ENVELOPE_BYTES + (delivery.key?.length ?? 0);
+}
+
+type Published = readonly [placed: Placed, result: PublishResult];
 type Placed = readonly [place: number, item: OutboundItem];
 
 /** Cuts a batch so that none holds two of a key: the second may only go out when the first is known to be. */

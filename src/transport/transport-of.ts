@@ -3,7 +3,9 @@ import { HoldfastError } from '../kernel/error.ts';
 import type { Handle, HandlingHandler, PublishingHandler } from '../relay/handler.ts';
 import { createClassifier } from '../retry/classifier.ts';
 import { policy } from '../retry/policy.ts';
-import type { Broker } from './broker.ts';
+import type { DeadLetter } from '../relay/relay-store.ts';
+import { BatchLimit, batchOf } from './batch-limit.ts';
+import type { Broker, PublishResult } from './broker.ts';
 import { fromWire, toDeadWire } from './cloud-event.ts';
 import { Consumer } from './consumer.ts';
 import { publisher } from './publisher.ts';
@@ -44,21 +46,38 @@ export function transportOf(broker: Broker): Transport {
         takenAs: keptAs(host.service, broker.name),
       },
     }),
-    copyDead: async ({ effects, service }, letters) => {
-      const copies = letters.map((letter) => ({ letter, wire: toDeadWire(letter, service) }));
-      const sent = copies.flatMap(({ letter, wire }) => (wire ? [{ letter, wire }] : []));
-      const results = sent.length > 0 ? await within(effects, broker.publish(sent.map(({ wire }) => wire))) : [];
-      const errors = new Map(
-        sent.flatMap(({ letter }, place) => {
-          const result = results[place];
-          return result?.kind === 'failed' ? [[letter, result.error] as const] : [];
-        }),
-      );
-      const [error] = errors.values();
-      return { done: letters.filter((letter) => !errors.has(letter)), error };
-    },
+    copyDead: copying(broker),
     receive: (host, { isDead }) => new Consumer({ ...host, broker, classifier, isDead }),
     close: () => broker.close(),
+  };
+}
+
+/** Copies dead letters, as many at once as may travel together. Where the broker goes away in between, the first of them are done. */
+function copying(broker: Broker): Transport['copyDead'] {
+  let limit: BatchLimit | undefined;
+  return async ({ effects, service }, letters) => {
+    const bounds = (limit ??= new BatchLimit(effects));
+    const copies = letters.map((letter) => ({ letter, wire: toDeadWire(letter, service) }));
+    const sent = copies.flatMap(({ letter, wire }) => (wire ? [{ letter, wire }] : []));
+    const errors = new Map<DeadLetter, unknown>();
+    for (let at = 0; at < sent.length;) {
+      const { batch, size } = batchOf(sent.slice(at), bounds.bytes, ({ wire }) => wire.body.length);
+      try {
+        const publish = (): Promise<readonly PublishResult[]> =>
+          within(effects, broker.publish(batch.map(({ wire }) => wire)));
+        for (const [place, result] of (await bounds.carry(publish, size)).entries()) {
+          const letter = batch[place]?.letter;
+          if (letter && result.kind === 'failed') errors.set(letter, result.error);
+        }
+      } catch (error) {
+        if (at === 0) throw error;
+        for (const { letter } of sent.slice(at)) errors.set(letter, error);
+        break;
+      }
+      at += batch.length;
+    }
+    const [error] = errors.values();
+    return { done: letters.filter((letter) => !errors.has(letter)), error };
   };
 }
 

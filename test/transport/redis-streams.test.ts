@@ -6,6 +6,7 @@ import { redisStreamsBroker } from '../../src/redis/redis-streams.ts';
 import { StreamReader } from '../../src/redis/stream-reader.ts';
 import { systemEffects } from '../../src/system/effects.ts';
 import { newId } from '../../src/system/new-id.ts';
+import { BATCH_BYTES, BatchLimit } from '../../src/transport/batch-limit.ts';
 import type {
   Broker,
   ConsumeRequest,
@@ -13,7 +14,9 @@ import type {
   InboundMessage,
   OutboundMessage,
 } from '../../src/transport/broker.ts';
+import { amount } from '../support/amount.ts';
 import { needs } from '../support/needs.ts';
+import { message } from './broker-kit.ts';
 import { numberIn } from './number-in.ts';
 
 const GROUP = 'mail';
@@ -50,7 +53,6 @@ describe('a reader of Redis Streams', () => {
     const answers: Record<string, unknown> = {
       EVAL: 1,
       XGROUP: 'OK',
-      XAUTOCLAIM: ['0-0', []],
       XINFO: [],
       TIME: ['1', '0'],
     };
@@ -60,11 +62,12 @@ describe('a reader of Redis Streams', () => {
       return command === 'EVAL' && aheadMs > 0 ? 0 : answers[command];
     };
     const never = new Promise<never>(() => undefined);
-    const read: RunCommand = async (command = '') => {
-      asked.push(command);
+    const read: RunCommand = async (command = '', script = '') => {
+      if (script.includes('XAUTOCLAIM')) return ['0-0', []];
+      asked.push(`${command} for new entries`);
       if (aheadMs > 0) return never;
       aheadMs = 9_000;
-      return [['order', [['1-0', ['body', '1']]]]];
+      return [['1-0', ['body', '1']]];
     };
     const found: InboundMessage[] = [];
     const request = {
@@ -78,12 +81,12 @@ describe('a reader of Redis Streams', () => {
     const reader = new StreamReader(
       { run: read, close: () => undefined },
       { run: act, close: () => undefined },
-      { request, transport: 'redis', streams: ['order'], keepMs: 1_000 },
+      { request, transport: 'redis', streams: ['order'], keepMs: 1_000, limit: new BatchLimit(systemEffects) },
     );
     await reader.start();
     await expect.poll(() => asked.filter((one) => one === 'EVAL').length).toBeGreaterThan(1);
     expect(found).toHaveLength(1);
-    expect(asked.filter((one) => one === 'XREADGROUP')).toHaveLength(1);
+    expect(asked.filter((one) => one.endsWith('for new entries'))).toHaveLength(1);
     await reader.stop();
   });
 
@@ -109,6 +112,38 @@ describe('a reader of Redis Streams', () => {
       await consume(broker, { onBatch: async (batch) => void numbers.push(...batch.map(numberIn)) });
       await expect.poll(() => numbers.length).toBe(1_200);
       expect(numbers).toEqual(numbers.map((_, place) => place));
+      await expect.poll(openOf).toBe(0);
+    },
+  );
+
+  onServer(
+    'takes a backlog of large entries in parts, new ones and those that another left, and has two parts in its hand at most [S0.8] [S1.5]',
+    async ({ redis: { url, namespace } }) => {
+      const size = 900_000;
+      const count = amount(20, 510);
+      const fits = Math.ceil(BATCH_BYTES / size);
+      const client = connect(url);
+      const prefix = `${namespace}:large:`;
+      const broker = redisStreamsBroker({ client, prefix });
+      onTestFinished(() => broker.close());
+      const text = 'x'.repeat(size);
+      for (let n = 0; n < count; n++)
+        await broker.publish([message(n, { body: Buffer.from(JSON.stringify({ n, text })) })]);
+      const halted = Promise.withResolvers<void>();
+      halted.promise.catch(() => undefined);
+      const first = await consume(broker, { onBatch: () => halted.promise });
+      const openOf = async (): Promise<number> => Number((await pending(client, `${prefix}order`))[0]);
+      await expect.poll(openOf).toBe(2 * fits);
+      const stopping = first.stop();
+      halted.reject(new Error('it stops'));
+      await stopping;
+
+      const batches: InboundMessage[][] = [];
+      const stored = (): InboundMessage[] => batches.flat();
+      await consume(broker, { onBatch: async (batch) => void batches.push([...batch]) });
+      await expect.poll(() => stored().length, { timeout: 120_000 }).toBe(count);
+      expect(stored().map(numberIn)).toEqual(Array.from({ length: count }, (_, n) => n));
+      expect(Math.max(...batches.map(({ length }) => length))).toBe(fits);
       await expect.poll(openOf).toBe(0);
     },
   );
