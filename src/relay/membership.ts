@@ -33,6 +33,8 @@ const LOOKS = 10;
 const DOUBTFUL_PART = 0.8;
 // After news it looks round about this long, once for all that is told meanwhile: a hundred that start at once are a hundred news.
 const SOON_MS = 50;
+// And so often however long the lease is: a worker that was killed is seen missing within this, and is dead COME_BACK_MS later.
+export const LOOK_MS = 750;
 const HOUSE_MS = 5_000;
 // What is started by hand meanwhile is not waited for longer.
 const CARRY_ON_MS = 1_000;
@@ -57,6 +59,8 @@ export class Membership<Tx> {
   #isCarryingOn = false;
   #carryOnTimer: unknown;
   #hasLooked = false;
+  /** Sooner than usual: a worker is missing. */
+  #againInMs = Infinity;
   /** The lease ran out without a beat: what the database still says about this worker is not its own any more. */
   #isLapsed = false;
   #watchdog: unknown;
@@ -127,7 +131,7 @@ export class Membership<Tx> {
   async #run(): Promise<void> {
     const { leaseMs, onFailure } = this.#options;
     while (!this.#isStopped) {
-      await this.#sleep(leaseMs / LOOKS);
+      await this.#sleep(Math.min(leaseMs / LOOKS, LOOK_MS, this.#againInMs));
       if (this.#isStopped) return;
       try {
         await this.#tick();
@@ -190,6 +194,7 @@ export class Membership<Tx> {
   async #look(): Promise<void> {
     const { session, dispatcher } = this.#options;
     const survey = await session.survey(this.#id);
+    this.#againInMs = survey.againInMs ?? Infinity;
     this.#reconcile(survey);
     this.#applyPauses(survey);
     this.#applyLimits(survey);

@@ -61,6 +61,9 @@ export interface FreeUnit extends Token {
   readonly isOrphaned: boolean;
 }
 
+/** How long a live worker whose connections were all ended has to give a sign of life. The others then take it for dead. */
+export const COME_BACK_MS = 2_000;
+
 /** What a look-round tells. The dead have been buried in it. */
 export interface Survey {
   /** Live workers with the lanes they serve, this one included. */
@@ -75,6 +78,8 @@ export interface Survey {
   readonly limits: readonly { readonly lane: number; readonly limit: number }[];
   /** The breakers of this worker's service, but for those that have never opened. */
   readonly breakers: readonly BreakerSight[];
+  /** A worker's connections are gone; after so long a look-round tells whether it came back. Absent: all are there, as far as that is known. */
+  readonly againInMs?: number;
 }
 
 /** A breaker as the database has it. */

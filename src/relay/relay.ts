@@ -3,7 +3,7 @@ import type { Effects } from '../kernel/effects.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { HandlerDefinition } from './handler.ts';
-import { Membership } from './membership.ts';
+import { LOOK_MS, Membership } from './membership.ts';
 import { Mirror, type MirrorOptions } from './mirror.ts';
 import { Reader } from './reader.ts';
 import type { RelayEvent, RelayObserver } from './relay-event.ts';
@@ -108,12 +108,12 @@ class Relay<Tx> implements RunningRelay {
 
   async start(): Promise<void> {
     try {
+      const hear = (news: News): void => (news === 'units' ? this.#membership.lookSoon() : this.#reader.wake());
+      // Before it joins: from its first moment on the others know which connection it lives by, and nobody who comes is missed.
+      const hears = await this.#parts.session.listen(hear);
       await this.#membership.start();
       this.#tell({ kind: 'started', handlers: this.#announced() });
-      const hear = (news: News): void => (news === 'units' ? this.#membership.lookSoon() : this.#reader.wake());
-      this.#reader.start(await this.#parts.session.listen(hear));
-      // Who came between the first look-round and now was not heard.
-      this.#membership.lookSoon();
+      this.#reader.start(hears);
       for (const mirror of this.#mirrors) mirror.start();
     } catch (error) {
       await this.#membership.stop();
@@ -172,7 +172,8 @@ class Relay<Tx> implements RunningRelay {
     let beatMs = effects.monoMs();
     while (effects.monoMs() < deadlineMs && (this.#dispatcher.runs.length > 0 || !this.#dispatcher.settler.isIdle)) {
       await new Promise<void>((resolve) => effects.setTimer(resolve, IDLE_LOOK_MS));
-      if (effects.monoMs() - beatMs < leaseMs / 5) continue;
+      // As often as it looked round: a connection that it loses meanwhile must not make it a dead worker.
+      if (effects.monoMs() - beatMs < Math.min(leaseMs / 5, LOOK_MS)) continue;
       beatMs = effects.monoMs();
       await this.#membership.beat().catch((error: unknown) => this.#failed('beat', error));
     }

@@ -131,3 +131,16 @@ function unservedOf(tables: MemoryTables, open: readonly MemoryRow[]): readonly 
   }
   return [...groups.values()];
 }
+
+/** How long a new lane waits for transactions that may have sent past it. One that was forgotten must not keep it closed. */
+const PATIENCE_MS = 5_000;
+
+/** Waits until every transaction is over that may have sent without knowing of a new lane, or until that takes too long. */
+export async function untilSendersKnow({ ids, settings: { effects } }: MemoryTables): Promise<void> {
+  const over = ids.whenOver();
+  if (!over) return;
+  const late = Promise.withResolvers<void>();
+  const timer = effects.setTimer(late.resolve, PATIENCE_MS);
+  await Promise.race([over, late.promise]);
+  effects.clearTimer(timer);
+}

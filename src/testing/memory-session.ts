@@ -27,16 +27,14 @@ import {
 import { changeBreaker } from './memory-breakers.ts';
 import { CommitCut, type Fault, type FaultPoint, lostConnection, never } from './memory-fault.ts';
 import { findUnmirrored, noteMirrored, receiveInto } from './memory-inbox.ts';
+import { Liveness } from './memory-liveness.ts';
 import { loadUnits, readTables } from './memory-read.ts';
-import { isClosed, makeKnown, openLane, tidyTables } from './memory-registry.ts';
+import { isClosed, makeKnown, openLane, tidyTables, untilSendersKnow } from './memory-registry.ts';
 import { deliveryOf, type MemoryRow } from './memory-row.ts';
 import { applySettlement, mayBeSetAside } from './memory-settle.ts';
 import { surveyTables } from './memory-survey.ts';
 import type { MemoryLock, MemoryTables } from './memory-tables.ts';
 import { type MemoryTransaction, OpenTransaction } from './memory-transaction.ts';
-
-/** How long a new lane waits for transactions that may have sent past it. One that was forgotten must not keep it closed. */
-const PATIENCE_MS = 5_000;
 
 /** What the rows of a write look like at the moment it is checked. */
 interface Fenced {
@@ -52,6 +50,7 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
   readonly #wakeAll: () => void;
   readonly #tellUnits: () => void;
   readonly #open = new Set<OpenTransaction>();
+  readonly #liveness: Liveness;
   #onNews: ((news: News) => void) | undefined;
   #isCut = false;
   #isClosed = false;
@@ -59,6 +58,7 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
   constructor(tables: MemoryTables, number: number, tellAll: (news: News) => void) {
     this.#tables = tables;
     this.number = number;
+    this.#liveness = new Liveness(tables.settings.effects);
     this.#wakeAll = () => tellAll('messages');
     this.#tellUnits = () => tellAll('units');
   }
@@ -66,8 +66,14 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
   /** The process behind it is gone: nothing is answered from now on, and what was not on its way to a commit is rolled back. */
   cut(): void {
     this.#isCut = true;
+    this.#liveness.end();
     for (const tx of this.#open) tx.finish(false);
     this.#open.clear();
+  }
+
+  /** The server ends the connection that holds its liveness lock. It is back, with another lock, after `backInMs`. */
+  loseLock(backInMs: number): void {
+    this.#liveness.lose(backInMs);
   }
 
   hear(news: News): void {
@@ -84,12 +90,14 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
     return this.#call('register', async () => {
       const lanes = makeKnown(this.#tables, worker);
       const closed = lanes.filter((lane) => isClosed(this.#tables, lane));
-      if (closed.length > 0) await this.#sendersKnow();
+      if (closed.length > 0) await untilSendersKnow(this.#tables);
       if (this.#isCut) return never();
       for (const lane of closed) openLane(this.#tables, lane);
       const expiresAtMs = this.#tables.nowMs() + worker.leaseMs;
       const { id, service } = worker;
-      this.#tables.workers.set(id, { id, service, lanes: lanes.map(({ lane }) => lane), expiresAtMs });
+      const served = lanes.map(({ lane }) => lane);
+      const liveness = { livenessLock: this.#liveness.lock, lockMissingSinceMs: undefined };
+      this.#tables.workers.set(id, { id, service, lanes: served, expiresAtMs, ...liveness });
       this.#tellUnits();
       return lanes;
     });
@@ -98,13 +106,17 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
   beat(workerId: string, leaseMs: number, _running: readonly RunningReport[]): Promise<boolean> {
     return this.#call('beat', () => {
       const worker = this.#tables.workers.get(workerId);
-      if (worker) worker.expiresAtMs = this.#tables.nowMs() + leaseMs;
+      if (worker) {
+        worker.expiresAtMs = this.#tables.nowMs() + leaseMs;
+        worker.livenessLock = this.#liveness.lock;
+        worker.lockMissingSinceMs = undefined;
+      }
       return worker !== undefined;
     });
   }
 
   survey(workerId: string): Promise<Survey> {
-    return this.#call('survey', () => surveyTables(this.#tables, workerId));
+    return this.#call('survey', () => surveyTables(this.#tables, workerId, this.#liveness.lock));
   }
 
   changeBreaker(workerId: string, change: BreakerChange): Promise<BreakerAnswer | undefined> {
@@ -250,6 +262,7 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
   listen(onNews: (news: News) => void): Promise<boolean> {
     return this.#call('listen', () => {
       this.#onNews = onNews;
+      this.#liveness.take();
       return true;
     });
   }
@@ -259,20 +272,10 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
   }
 
   close(): Promise<void> {
+    this.#liveness.end();
     return this.#call('close', () => {
       this.#isClosed = true;
     });
-  }
-
-  /** Waits until every transaction is over that may have sent without knowing of a new lane, or until that takes too long. */
-  async #sendersKnow(): Promise<void> {
-    const { effects } = this.#tables.settings;
-    const over = this.#tables.ids.whenOver();
-    if (!over) return;
-    const late = Promise.withResolvers<void>();
-    const timer = effects.setTimer(late.resolve, PATIENCE_MS);
-    await Promise.race([over, late.promise]);
-    effects.clearTimer(timer);
   }
 
   async #commitOnce(

@@ -1,12 +1,12 @@
 import { HOUSE_UNIT, type Survey } from '../relay/relay-store.ts';
 import { sightOf } from './memory-breakers.ts';
+import { expireWorkers, type LivenessLock } from './memory-liveness.ts';
 import type { MemoryTables } from './memory-tables.ts';
 
 /** What a look-round tells a worker. The dead are buried in it. */
-export function surveyTables(tables: MemoryTables, workerId: string): Survey {
+export function surveyTables(tables: MemoryTables, workerId: string, lock: LivenessLock | undefined): Survey {
   const { workers, leases, lanes, handlers, breakers } = tables;
-  const nowMs = tables.nowMs();
-  for (const [id, { expiresAtMs }] of workers) if (expiresAtMs < nowMs) workers.delete(id);
+  const againInMs = expireWorkers(tables, workerId, lock);
   const me = workers.get(workerId);
   const free = [...leases].flatMap(([unit, { owner, epoch }]) => {
     const isOffered = unit === HOUSE_UNIT || (me?.lanes.includes(tables.laneOfUnit(unit)) ?? false);
@@ -26,5 +26,6 @@ export function surveyTables(tables: MemoryTables, workerId: string): Survey {
     breakers: [...breakers.values()]
       .filter(({ service, epoch }) => service === me?.service && epoch > 0)
       .map((breaker) => sightOf(tables, workerId, breaker)),
+    ...(againInMs !== undefined && { againInMs }),
   };
 }

@@ -2,6 +2,7 @@ import type { Effects } from '../kernel/effects.ts';
 import { HOUSE_UNIT } from '../relay/relay-store.ts';
 import type { Fault, FaultPoint } from './memory-fault.ts';
 import { MemoryLines } from './memory-lines.ts';
+import type { LivenessLock } from './memory-liveness.ts';
 import type { FinishedRow, MemoryRow, Outcome } from './memory-row.ts';
 import { TransactionIds } from './memory-transaction-ids.ts';
 
@@ -53,6 +54,9 @@ interface WorkerRow {
   readonly service: string;
   readonly lanes: readonly number[];
   expiresAtMs: number;
+  /** Absent: only the lease counts. */
+  livenessLock: LivenessLock | undefined;
+  lockMissingSinceMs: number | undefined;
 }
 
 /** What a write holds until it is committed: leases against a takeover, rows against another change. */

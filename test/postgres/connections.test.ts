@@ -11,6 +11,9 @@ import { join, message, own } from './support/worker.ts';
 
 const test = needs('postgres');
 
+// The last thing that is asked of the connection that listens, before and after it holds its lock.
+const LISTENS = `(query ilike 'listen%' or query like '%pg_try_advisory_lock(%')`;
+
 interface ClientCase {
   readonly name: string;
   open(server: TestServer, schema: string): { store: RelayStore<unknown>; send(): Promise<void> };
@@ -91,16 +94,13 @@ for (const { name, open } of CLIENTS) {
       await send();
       await expect.poll(() => wakes).toBe(1);
       const ended = await admin.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and query ilike 'listen%'`,
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and ${LISTENS}`,
         [schema],
       );
       expect(ended.rowCount).toBe(1);
       const listens = async (): Promise<number | null> =>
-        (
-          await admin.query(`select from pg_stat_activity where application_name = $1 and query ilike 'listen%'`, [
-            schema,
-          ])
-        ).rowCount;
+        (await admin.query(`select from pg_stat_activity where application_name = $1 and ${LISTENS}`, [schema]))
+          .rowCount;
       await expect.poll(listens).toBe(1);
       const before = wakes;
       await expect

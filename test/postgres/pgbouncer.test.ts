@@ -22,7 +22,7 @@ function pooler(program: TestServer, server: TestServer): Promise<Bouncer> {
 afterAll(async () => (await running)?.stop());
 
 describe('PostgreSQL behind a pooler in transaction mode', () => {
-  test('cannot be listened to, which is noticed, unless a direct way is given [S4.6]', async ({
+  test('cannot be listened to and shows no process that dies, which is noticed, unless a direct way is given [S4.6] [X.2]', async ({
     postgres: server,
     pgbouncer,
   }) => {
@@ -32,6 +32,15 @@ describe('PostgreSQL behind a pooler in transaction mode', () => {
     expect(await worker.session.listen(() => undefined)).toBe(false);
     const direct = await join(postgres({ pool, schema, listen: pooled(server) }));
     expect(await direct.session.listen(() => undefined)).toBe(true);
+    // A connection of the pooler's says nothing about a process: there only the lease counts.
+    for (const { session, id } of [worker, direct]) await session.survey(id);
+    const { rows } = await pool.query(`select id::text, liveness_lock is not null as "hasLock" from ${schema}.worker`);
+    expect(new Map(rows.map(({ id, hasLock }) => [id, hasLock]))).toEqual(
+      new Map([
+        [worker.id, false],
+        [direct.id, true],
+      ]),
+    );
   });
 
   for (const { name, run } of storeContract()) {

@@ -10,7 +10,11 @@ import { SeededRandom } from './seeded-random.ts';
 const MANY_TIMERS = 2_000;
 
 /** A session that can end as that of a killed process does. */
-export type CutSession<Tx> = RelaySession<Tx> & { readonly number: number; cut(): void };
+export type CutSession<Tx> = RelaySession<Tx> & {
+  readonly number: number;
+  cut(): void;
+  loseLock?(backInMs: number): void;
+};
 
 /** What a simulated process is made of. */
 export interface WorkerParts<Tx> {
@@ -125,6 +129,11 @@ export class SimWorker<Tx> {
   kill(): void {
     this.gate.kill();
     this.#session?.cut();
+  }
+
+  /** It lives, and the server ends the connection that says so. */
+  loseLock(backInMs: number): void {
+    this.#session?.loseLock?.(backInMs);
   }
 
   /** Somebody sets its wall clock. */

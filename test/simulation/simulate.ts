@@ -51,6 +51,8 @@ export interface SimulationResult {
   readonly reruns: number;
   /** How often a breaker opened. */
   readonly opened: number;
+  /** How often a worker that lived was taken for dead long before its lease ended. */
+  readonly takenForDead: number;
   /** Deliveries that were found to wait for a generation without a worker. */
   readonly unserved: number;
 }
@@ -59,12 +61,14 @@ type Trouble = 'kill' | 'pause' | 'stop';
 
 const WRITES: ReadonlySet<string> = new Set(['settle', 'mark', 'commit', 'acquire', 'release']);
 const LEASE_MS = 1_500;
+// No pause takes that long: a worker that lives is taken for dead because its connection is gone, or not at all.
+const LONG_LEASE_MS = 10_000;
 const SETTLE_MS = 120_000;
 const STOP_MS = 30_000;
 const UNITS = 3;
 const MANY_CALLS = 5_000;
-// Twice the housekeeper's round, and a lease until somebody else keeps house.
-const HOUSE_MS = 12_000;
+// Twice the housekeeper's round, and with it a lease until somebody else keeps house.
+const HOUSE_MS = 10_500;
 
 /** Runs one schedule to its end and looks at everything. The same seed gives the same schedule. */
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<SimulationResult> {
@@ -83,8 +87,10 @@ class Simulation {
   readonly #ran: Effect[] = [];
   readonly #failed = new Map<string, number>();
   readonly #onDead: Record<HandlerName, OnDead>;
+  readonly #losses: SeededRandom;
+  readonly #leaseMs: number;
   readonly #troubleAtWrite = new Map<number, Trouble>();
-  readonly #counts = { refused: 0, takenOver: 0, timedOut: 0, unserved: 0, opened: 0 };
+  readonly #counts = { refused: 0, takenOver: 0, timedOut: 0, unserved: 0, opened: 0, takenForDead: 0 };
   #house: HouseReport | undefined;
   #writes = 0;
   #callsMs = 0;
@@ -99,6 +105,9 @@ class Simulation {
     this.#random = random;
     this.#faults = new SeededRandom(seed ^ 0x5bd1e995);
     const temper = temperOf(random);
+    // With a chance of its own: the rest of a schedule stays as it is.
+    this.#losses = new SeededRandom(seed ^ 0x165667b1);
+    this.#leaseMs = this.#losses.chance(0.5) ? LONG_LEASE_MS : LEASE_MS;
     const time = virtualTime({ settled: () => new Promise((resolve) => setImmediate(resolve)) });
     const store = memoryStore({
       effects: time,
@@ -129,6 +138,7 @@ class Simulation {
     }
     this.#senders.plan();
     this.#planTrouble();
+    this.#planLosses();
     this.#operators.plan();
     // Last, and with a chance of its own: the rest of a schedule stays as it is.
     const arrivals = new Arrivals(this.#stage, new SeededRandom(this.#seed ^ 0x27d4eb2f), this.#session(undefined));
@@ -178,7 +188,7 @@ class Simulation {
       generation,
       isPinned: temper.isPinned,
       openSession: () => this.#session(generation),
-      leaseMs: LEASE_MS,
+      leaseMs: this.#leaseMs,
       pollMs: 500,
       epochOf: (unit) => store.lease(unit)?.epoch,
       onWritten: ({ call, target, epochWhenAsked }) => {
@@ -231,6 +241,8 @@ class Simulation {
 
   #observe(number: number, event: RelayEvent): void {
     if (event.kind === 'run-refused') this.#counts.refused += 1;
+    if (event.kind === 'units-lost' && event.why === 'buried' && this.#leaseMs === LONG_LEASE_MS)
+      this.#counts.takenForDead += 1;
     if (event.kind === 'units-acquired') this.#counts.takenOver += event.orphaned;
     if (event.kind === 'breaker' && event.cause === 'failures') this.#counts.opened += 1;
     if (event.kind === 'house') this.#house = event.report;
@@ -286,6 +298,26 @@ class Simulation {
     if (random.chance(0.1)) at(sometime(this.#stage), () => time.jumpWall(random.int(0, 2 * LEASE_MS)));
   }
 
+  /** Connections are lost: of a worker that goes on meanwhile, or of one that is silent and may be taken for dead. */
+  #planLosses(): void {
+    const { time, at, trace } = this.#stage;
+    const random = this.#losses;
+    for (let n = random.int(0, 4); n > 0; n--) {
+      const backInMs = random.int(0, 6_000);
+      const isSilent = random.chance(0.6);
+      at(sometime({ ...this.#stage, random }), () => {
+        const living = this.#workers.filter(({ gate }) => gate.isOpen);
+        const worker = living[random.int(0, living.length - 1)];
+        if (!worker) return;
+        trace(`w${worker.number} loses its lock for ${backInMs} ms${isSilent ? ', and is silent' : ''}`);
+        worker.loseLock(backInMs);
+        if (!isSilent) return;
+        worker.gate.close();
+        time.setTimer(() => worker.gate.open(), backInMs);
+      });
+    }
+  }
+
   #trouble(worker: Worker | undefined, trouble: Trouble, when: string): void {
     const { random, at, trace } = this.#stage;
     if (!worker?.gate.isOpen) return;
@@ -338,7 +370,7 @@ class Simulation {
       store.deliveries().filter((row) => row.generation === generation && row.state !== 'failed').length;
     if (waiting() === 0) return;
     this.#house = undefined;
-    await time.advance(HOUSE_MS);
+    await time.advance(HOUSE_MS + this.#leaseMs);
     const told = (this.#house as HouseReport | undefined)?.unserved ?? [];
     const count = told.reduce((sum, one) => sum + (one.generation === generation ? one.count : 0), 0);
     if (count !== waiting()) problems.push(`${waiting()} wait for generation ${generation}, ${count} are told of`);

@@ -24,6 +24,8 @@ export interface Link {
 
 /** A channel that is listened to. */
 export interface Subscription {
+  /** Runs on the connection that listens, which nobody else uses. Absent where the client does not say which that is. */
+  readonly query?: Query;
   /** May be called twice. */
   close(): Promise<void>;
 }

@@ -246,6 +246,7 @@ async function listen(
     throw error;
   });
   return {
+    query: (text, params) => limited(limits, queryOn(client)(text, params), () => cut(client)),
     close: async () => {
       isOver = true;
       await end(client, limits);

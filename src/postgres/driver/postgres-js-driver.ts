@@ -20,7 +20,11 @@ interface Sql {
 
 /** What we use of the `sql` that `postgres()` makes. */
 export interface PostgresJsInside extends Sql, PostgresJsBegin<Sql> {
-  listen(channel: string, onNotify: (payload: string) => void): Promise<{ unlisten(): Promise<unknown> }>;
+  readonly listen: {
+    (channel: string, onNotify: (payload: string) => void): Promise<{ unlisten(): Promise<unknown> }>;
+    /** Its pool of one connection, which all listening goes over; made by the first call. Not documented: it may be missing. */
+    readonly sql?: Sql;
+  };
 }
 
 // The server counts from when it has answered, this process from when it has read that.
@@ -62,7 +66,9 @@ export function postgresJsDriver(
       const opening = sql.listen(channel, onNotify);
       const giveUp = (): void => void opening.then((late) => late.unlisten()).catch(() => undefined);
       const listening = await withinLimit(effects, opening, giveUp, answerMs);
+      const own = sql.listen.sql;
       return {
+        ...(own && { query: (text, params) => withinLimit(effects, queryOn(own)(text, params), nothing, answerMs) }),
         close: async () => withinLimit(effects, listening.unlisten(), nothing, GOODBYE_MS).then(nothing, nothing),
       };
     },

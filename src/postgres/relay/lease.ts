@@ -1,23 +1,39 @@
 import { HOUSE_UNIT, type RelaySession, type Survey, type Token } from '../../relay/relay-store.ts';
 import type { Link } from '../driver/driver.ts';
 import { sightOf } from './breaker.ts';
+import { expireStatement } from './expire.ts';
 import { numberList } from './number-list.ts';
+
+// A row that is locked is passed over, and is looked at again.
+const SHORTLY_MS = 20;
 
 type LeaseActs = Pick<RelaySession<never>, 'beat' | 'survey' | 'acquire' | 'release' | 'leave' | 'doze' | 'rouse'>;
 
+/** The liveness lock of this process, as its heartbeat tells the others. */
+export interface HeldLock {
+  /** Its key; nothing while it is not held. */
+  key(): string | undefined;
+  /** The database says that nobody holds it. */
+  lost(): void;
+}
+
 /** Living, owning and leaving, over the connection of the heartbeat. All times are the database's. */
-export function leaseActs(link: Link, schema: string, tellUnits: string): LeaseActs {
+export function leaseActs(link: Link, schema: string, tellUnits: string, lock: HeldLock): LeaseActs {
   const statements = leaseStatements(schema, tellUnits);
   return {
     beat: async (workerId, leaseMs, running) => {
       const reports = running.map(({ id, unit, attempt, startedMsAgo }) => ({ id, unit, attempt, ago: startedMsAgo }));
-      const rows = await link.query(statements.beat, [workerId, leaseMs, JSON.stringify(reports)]);
+      const rows = await link.query(statements.beat, [workerId, leaseMs, JSON.stringify(reports), lock.key() ?? null]);
       return rows.length > 0;
     },
     survey: async (workerId) => {
-      await link.query(statements.bury, []);
+      const key = lock.key();
+      const [expired] = await link.query(statements.expire, [workerId, key ?? null]);
+      if (Number(expired?.[1]) === 1 && lock.key() === key) lock.lost();
       const [row] = await link.query(statements.survey, [workerId]);
-      return JSON.parse(row?.[0] as string) as Survey;
+      const survey = JSON.parse(row?.[0] as string) as Survey;
+      const againInMs = expired?.[0] ?? undefined;
+      return againInMs === undefined ? survey : { ...survey, againInMs: Math.max(SHORTLY_MS, Number(againInMs)) };
     },
     acquire: async (workerId, units) => {
       const rows = await link.query(statements.acquire, [workerId, ...tokens(units)]);
@@ -43,12 +59,16 @@ function tokens(list: readonly Token[]): [units: string, epochs: string] {
 }
 
 /** The statements of ownership, for one schema. `tellUnits` is a query that tells the others of units that are free. */
-export function leaseStatements(schema: string, tellUnits: string): Readonly<Record<keyof LeaseActs | 'bury', string>> {
+export function leaseStatements(
+  schema: string,
+  tellUnits: string,
+): Readonly<Record<keyof LeaseActs | 'expire', string>> {
   const worker = '$1::text::uuid';
   const seen = `unnest($2::text::int[], $3::text::bigint[]) as t (unit, epoch)`;
   return {
     beat: `with alive as (
-        update ${schema}.worker set expires_at = clock_timestamp() + $2::text::float8 * interval '1 millisecond'
+        update ${schema}.worker set expires_at = clock_timestamp() + $2::text::float8 * interval '1 millisecond',
+          liveness_lock = $4::text::bigint, lock_missing_since = null
         where id = ${worker} returning id),
       told as materialized (
         select * from json_to_recordset($3::text::json) as r (id uuid, unit int, attempt int, ago float8)),
@@ -61,18 +81,7 @@ export function leaseStatements(schema: string, tellUnits: string): Readonly<Rec
         from told t, alive order by t.id, t.unit
         on conflict (id, unit) do update set worker = excluded.worker, attempt = excluded.attempt, started_at = excluded.started_at)
       select 1 from alive`,
-    // Leases are not touched: a unit whose owner is no worker any more is free. One that is locked beats at this moment. Nobody
-    // lives for longer than a lease from now: the clock was set back since the last beat, and the next one will tell.
-    bury: `with early as (
-        select id, clock_timestamp() + lease_ms * interval '1 millisecond' as expires_at from ${schema}.worker
-        where expires_at > clock_timestamp() + lease_ms * interval '1 millisecond' for update skip locked),
-      shortened as (
-        update ${schema}.worker w set expires_at = e.expires_at from early e where w.id = e.id),
-      dead as (
-        select id from ${schema}.worker where expires_at < clock_timestamp() for update skip locked),
-      gone as (delete from ${schema}.worker where id in (select id from dead)),
-      unseen as (delete from ${schema}.running where worker in (select id from dead))
-      delete from ${schema}.waiter where worker in (select id from dead)`,
+    expire: expireStatement(schema, tellUnits),
     survey: surveyStatement(schema),
     // Free when it was looked at is not enough: it may have gained a live owner since, whom this snapshot does not know. The
     // epoch tells. Rows that somebody settles under are skipped, or two takeovers and a settle would wait in a circle.

@@ -35,6 +35,7 @@ export function registerAct(
   schema: string,
   tellUnits: string,
   effects: Effects,
+  livenessLock: () => string | undefined,
 ): (worker: WorkerRegistration) => Promise<readonly Lane[]> {
   const statements = registerStatements(schema, tellUnits);
   const adoption = adoptStatements(schema);
@@ -46,7 +47,7 @@ export function registerAct(
       await openLanes(link, statements, adoption, closed);
     }
     const ids = numberList(lanes.map(({ lane }) => lane));
-    await link.query(statements.worker, [id, name, service, generation ?? null, ids, leaseMs]);
+    await link.query(statements.worker, [id, name, service, generation ?? null, ids, leaseMs, livenessLock() ?? null]);
     return lanes;
   };
 }
@@ -80,10 +81,11 @@ function registerStatements(schema: string, tellUnits: string): RegisterStatemen
       from ${mine} where not exists (
         select from ${schema}.lane l where l.handler = h.id and l.generation is not distinct from ${generation})`,
     worker: `with joined as (
-        insert into ${schema}.worker (id, name, service, generation, lanes, expires_at, lease_ms)
+        insert into ${schema}.worker (id, name, service, generation, lanes, expires_at, lease_ms, liveness_lock)
         values ($1::text::uuid, $2::text, $3::text, $4::text::bigint, $5::text::smallint[],
-          clock_timestamp() + $6::text::float8 * interval '1 millisecond', ceil($6::text::float8))
-        on conflict (id) do update set lanes = excluded.lanes, expires_at = excluded.expires_at)
+          clock_timestamp() + $6::text::float8 * interval '1 millisecond', ceil($6::text::float8), $7::text::bigint)
+        on conflict (id) do update set lanes = excluded.lanes, expires_at = excluded.expires_at,
+          liveness_lock = excluded.liveness_lock, lock_missing_since = null)
       ${tellUnits}`,
     lanes: `select l.id, h.name, ${units} from ${mine} join ${schema}.lane l on l.handler = h.id
         and l.generation is not distinct from ${generation} order by l.id`,

@@ -56,8 +56,12 @@ export async function openSession<Tx>(parts: SessionParts<Tx>): Promise<RelaySes
   }
   let leaseMs = DEFAULT_LEASE_MS;
   const tellUnits = unitsNewsStatement(channel);
-  const register = registerAct(house, schema, tellUnits, effects);
-  const lease = leaseActs(beat, schema, tellUnits);
+  const livenessLock = (): string | undefined => [...listeners].find(({ lock }) => lock !== undefined)?.lock;
+  const register = registerAct(house, schema, tellUnits, effects, livenessLock);
+  const lease = leaseActs(beat, schema, tellUnits, {
+    key: livenessLock,
+    lost: () => listeners.forEach((listener) => listener.lockLost()),
+  });
   const counted = {
     beat: lease.beat,
     leave: lease.leave,

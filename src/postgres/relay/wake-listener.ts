@@ -2,6 +2,7 @@ import type { Effects } from '../../kernel/effects.ts';
 import type { News } from '../../relay/relay-store.ts';
 import { newId } from '../../system/new-id.ts';
 import type { Driver, Link, Subscription } from '../driver/driver.ts';
+import { newLivenessKey, RELEASE_LIVENESS_LOCK, TAKE_LIVENESS_LOCK } from './liveness-lock.ts';
 import { UNITS_NEWS } from './wake-statement.ts';
 
 /** How long a notification to oneself may take. */
@@ -14,6 +15,9 @@ const FIRST_RETRY_MS = 500;
  * Listens on a channel, and makes sure that it hears: behind a transaction pooler LISTEN succeeds and nothing ever arrives. So a
  * notification to itself must come back, at the start and every 30 s, sent over another connection: over its own it would come
  * back even there. A lost connection is opened again; what may have been missed meanwhile counts as heard.
+ *
+ * The connection on which notifications arrive also holds the worker's liveness lock: it is one of the process's own, all the way to
+ * the server, and ends with it.
  */
 export class WakeListener {
   readonly #driver: Driver<unknown>;
@@ -24,6 +28,7 @@ export class WakeListener {
   readonly #test: string = `test ${newId()}`;
   #heard: ((isHeard: boolean) => void) | undefined;
   #subscription: Subscription | undefined;
+  #lock: string | undefined;
   #timer: unknown;
   /** Counts what was opened: the loss of one that was closed is no loss. */
   #turn = 0;
@@ -35,6 +40,18 @@ export class WakeListener {
     this.#channel = channel;
     this.#effects = effects;
     this.#onNews = onNews;
+  }
+
+  /** The key of the liveness lock; nothing while it is not held. */
+  get lock(): string | undefined {
+    return this.#lock;
+  }
+
+  /** The database says that nobody holds the lock: the connection was lost, and this process has not noticed. */
+  lockLost(): void {
+    if (this.#lock === undefined) return;
+    this.#lock = undefined;
+    this.#later(0, () => this.#reopen(FIRST_RETRY_MS));
   }
 
   /** False, with nothing left open, when notifications do not arrive. */
@@ -57,11 +74,19 @@ export class WakeListener {
     const seen = { isOpen: false, isLost: false };
     const onLost = (): void => {
       seen.isLost = true;
+      if (turn === this.#turn) this.#lock = undefined;
       // One that fails to open says so too, and more than once: whoever opens it waits before the next.
-      if (seen.isOpen && turn === this.#turn) this.#later(0, () => this.#reopen(FIRST_RETRY_MS));
+      if (!seen.isOpen || turn !== this.#turn) return;
+      // The others learn at once that the lock is gone: until it holds another, this worker has its lease.
+      this.#onNews('units');
+      this.#later(0, () => this.#reopen(FIRST_RETRY_MS));
     };
-    this.#subscription = await this.#driver.listen(this.#channel, (payload) => this.#take(payload), onLost);
-    seen.isOpen = !this.#isClosed && (await this.#hears()) && !seen.isLost;
+    const subscription = await this.#driver.listen(this.#channel, (payload) => this.#take(payload), onLost);
+    this.#subscription = subscription;
+    const hears = !this.#isClosed && (await this.#hears());
+    const lock = hears ? await takeLock(subscription) : undefined;
+    seen.isOpen = hears && !seen.isLost && !this.#isClosed;
+    if (seen.isOpen && turn === this.#turn) this.#lock = lock;
     if (seen.isOpen) return true;
     await this.#drop();
     return false;
@@ -114,8 +139,18 @@ export class WakeListener {
 
   async #drop(): Promise<void> {
     this.#turn += 1;
-    const subscription = this.#subscription;
+    const [subscription, lock] = [this.#subscription, this.#lock];
+    this.#lock = undefined;
+    // postgres.js keeps its connection. Not waited for: it may be lost, and then the lock is too.
+    if (lock !== undefined) subscription?.query?.(RELEASE_LIVENESS_LOCK, [lock]).catch(() => undefined);
     this.#subscription = undefined;
     await subscription?.close().catch(() => undefined);
   }
+}
+
+/** Nothing where it cannot be taken: this worker has its lease, as ever. */
+async function takeLock({ query }: Subscription): Promise<string | undefined> {
+  const key = newLivenessKey();
+  const rows = await query?.(TAKE_LIVENESS_LOCK, [key]).catch(() => undefined);
+  return Number(rows?.[0]?.[0]) === 1 ? key : undefined;
 }

@@ -48,7 +48,10 @@ export function enginePrivates(schema: string): readonly string[] {
       lanes smallint[] not null,
       joined_at timestamptz not null default clock_timestamp(),
       expires_at timestamptz not null,
-      lease_ms int)`,
+      lease_ms int,
+      -- A session-level advisory lock that its process holds on a connection of its own: free, its process is gone. Null: only the lease counts.
+      liveness_lock bigint,
+      lock_missing_since timestamptz)`,
     // Changed only when ownership changes; the heartbeat is on worker. That keeps "for share" cheap and free of false conflicts.
     `create table ${schema}.lease (unit int primary key, owner uuid, epoch bigint not null default 0) with (fillfactor = 50)`,
     `insert into ${schema}.lease (unit) values (-1)`,
