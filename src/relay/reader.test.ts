@@ -1,0 +1,210 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { event } from '../outbox/event.ts';
+import { type Acts, keyed, noted, VirtualService } from '../../test/support/virtual-service.ts';
+
+// The database is polled once a minute here: what happens within milliseconds happens because the reader was woken.
+const SOON_MS = 100;
+
+const ONE_TRY_LATER = { policy: { maxAttempts: 2, baseDelayMs: 1_000, maxDelayMs: 1_000, jitter: 'none' } } as const;
+
+const counting =
+  (note: (rows: number) => void): Acts =>
+  (session) => ({
+    read: async (request) => {
+      const answer = await session.read(request);
+      note(answer.ready.length);
+      return answer;
+    },
+  });
+
+const untilAborted = (_: unknown, { signal }: { signal: AbortSignal }): Promise<unknown> =>
+  new Promise((resolve) => signal.addEventListener('abort', resolve));
+
+let virtual: VirtualService;
+afterEach(() => virtual.end());
+
+describe('a reader that sleeps is woken', () => {
+  test('by a notification, when a message is committed', async () => {
+    virtual = new VirtualService();
+    const handled: number[] = [];
+    const hf = virtual.service();
+    hf.on(noted, 'h', ({ n }) => void handled.push(n));
+    await virtual.start(hf);
+    await virtual.send((tx) => hf.send(tx, noted, { n: 1 }));
+    await virtual.time.advance(SOON_MS);
+    expect(handled).toEqual([1]);
+  });
+
+  test('when a retry that it wrote itself is due, though it went to sleep before the result was written', async () => {
+    virtual = new VirtualService();
+    const triedAtMs: number[] = [];
+    const hf = virtual.service();
+    const fail = (): void => {
+      triedAtMs.push(virtual.time.monoMs());
+      if (triedAtMs.length === 1) throw new Error('not yet');
+    };
+    // Five seconds: by then the reader sleeps, and the result of the attempt is written behind its back.
+    hf.on(
+      noted,
+      'h',
+      () => new Promise((resolve) => virtual.time.setTimer(() => resolve(undefined), 5_000)).then(fail),
+      {
+        ...ONE_TRY_LATER,
+        breaker: false,
+      },
+    );
+    await virtual.start(hf);
+    await virtual.send((tx) => hf.send(tx, noted, { n: 1 }));
+    await virtual.time.advance(5_000 + 1_000 + 5_000 + SOON_MS);
+    expect(triedAtMs).toHaveLength(2);
+  });
+
+  test('when units are acquired: what another worker left behind is handled at once', async () => {
+    virtual = new VirtualService();
+    const handled: string[] = [];
+    const [first, second] = ['first', 'second'].map((name) => {
+      const hf = virtual.service();
+      hf.on(noted, 'h', () => void handled.push(name));
+      return hf;
+    });
+    const running = await virtual.start(first!);
+    await virtual.start(second!);
+    // Nobody starts it while its handler is paused, so it is there when the first one leaves.
+    await virtual.send(async (tx) => {
+      for (let n = 0; n < 40; n += 1) await first!.send(tx, noted, { n });
+    });
+    await virtual.time.settle(running.stop());
+    await virtual.send(async (tx) => {
+      for (let n = 0; n < 40; n += 1) await first!.send(tx, noted, { n });
+    });
+    await virtual.time.advance(SOON_MS * 2);
+    expect(handled).toHaveLength(80);
+  });
+
+  test('when a unit can be loaded again: what a lost commit left open runs at once', async () => {
+    virtual = new VirtualService();
+    let commits = 0;
+    const hf = virtual.service((session) => ({
+      // The connection is lost before the first commit arrives.
+      commit: async (...args) => ((commits += 1) === 1 ? 'unknown' : session.commit(...args)),
+    }));
+    hf.on(noted, 'h', ({ n }, ctx) => ctx.commit(async (tx) => tx.record(n)));
+    await virtual.start(hf);
+    await virtual.send((tx) => hf.send(tx, noted, { n: 1 }));
+    await virtual.time.advance(500);
+    expect(virtual.store.recorded()).toEqual([1]);
+  });
+
+  test('when there is room again: a backlog is worked off without a pause between reads', async () => {
+    virtual = new VirtualService({ units: 2 });
+    let handled = 0;
+    let lastAtMs = 0;
+    const hf = virtual.service();
+    const handle = async (): Promise<void> => {
+      await new Promise<void>((resolve) => virtual.time.setTimer(resolve, 1));
+      handled += 1;
+      lastAtMs = virtual.time.monoMs();
+    };
+    hf.on(noted, 'h', handle, { concurrency: 64 });
+    await virtual.send(async (tx) => {
+      for (let n = 0; n < 24_000; n += 1) await hf.send(tx, noted, { n });
+    });
+    const beganMs = virtual.time.monoMs();
+    await virtual.start(hf);
+    expect(handled).toBe(24_000);
+    // 64 at once for a millisecond each; a reader that slept on would pause up to 250 ms after each 2,048 of them.
+    expect(lastAtMs - beganMs).toBeLessThan((24_000 / 64) * 1.2);
+  });
+});
+
+describe('what is read ahead is bounded', () => {
+  test('in rows, over all handlers', async () => {
+    virtual = new VirtualService({ units: 1 });
+    let rows = 0;
+    const hf = virtual.service(counting((count) => (rows += count)));
+    const kinds = Array.from({ length: 12 }, (_, n) => n).map((n) => event<{ n: number }>(`kind-${n}`));
+    for (const kind of kinds) hf.on(kind, kind.type, untilAborted, { concurrency: 1 });
+    await virtual.start(hf);
+    // One after the other, so that each is the only one to ask for a full read.
+    for (const kind of kinds) {
+      await virtual.send(async (tx) => {
+        for (let n = 0; n < 3_000; n += 1) await hf.send(tx, kind, { n });
+      });
+      await virtual.time.advance(1_000);
+    }
+    expect(rows, 'enough that handlers need not wait for the database').toBeGreaterThanOrEqual(2_048);
+    // The limit, and as much again for handlers that were below their share when it was reached.
+    expect(rows).toBeLessThanOrEqual(2 * 4_096);
+  });
+
+  test('in characters, and no later read adds to it', async () => {
+    virtual = new VirtualService({ units: 2, inlineChars: 1_000_000 });
+    let rows = 0;
+    const hf = virtual.service(counting((count) => (rows += count)));
+    hf.on(noted, 'h', untilAborted, { concurrency: 1 });
+    const text = 'x'.repeat(100_000);
+    await virtual.send(async (tx) => {
+      for (let n = 0; n < 3_000; n += 1) await hf.send(tx, noted, { n, text });
+    });
+    await virtual.start(hf);
+    await virtual.time.advance(120_000);
+    // The limit is 336 of these; the first read, which cannot know how large rows are, may bring 2,048.
+    expect(rows).toBeLessThanOrEqual(2_048);
+  });
+});
+
+describe('retries and fresh messages', () => {
+  test('a retry that is due runs under a steady load of fresh messages', async () => {
+    virtual = new VirtualService({ units: 1 });
+    const runs: string[] = [];
+    let n = 0;
+    const hf = virtual.service();
+    const sendMore = (): Promise<void> =>
+      virtual.send(async (tx) => {
+        for (let i = 0; i < 50; i += 1) await hf.send(tx, keyed, { k: `fresh-${(n += 1)}`, n });
+      });
+    const handle = async ({ k }: { k: string }): Promise<void> => {
+      runs.push(k);
+      await new Promise((resolve) => virtual.time.setTimer(() => resolve(undefined), 100));
+      if (k === 'unlucky' && runs.filter((one) => one === k).length === 1) throw new Error('first attempt');
+    };
+    hf.on(keyed, 'h', handle, { ...ONE_TRY_LATER, concurrency: 2, breaker: false });
+    await virtual.start(hf);
+    await virtual.send((tx) => hf.send(tx, keyed, { k: 'unlucky', n: 0 }));
+    // Two at once for 100 ms each: of 50 more each second, 30 are left over.
+    for (let second = 0; second < 20; second += 1) {
+      await sendMore();
+      await virtual.time.advance(1_000);
+    }
+    expect(runs.filter((one) => one === 'unlucky')).toHaveLength(2);
+    expect(virtual.store.deliveries().length, 'fresh messages never ran out').toBeGreaterThan(400);
+  });
+
+  test('many retries that are due leave fresh messages most of the slots', async () => {
+    virtual = new VirtualService({ units: 1 });
+    let isDown = true;
+    const runs: string[] = [];
+    const hf = virtual.service();
+    const handle = async ({ k }: { k: string }): Promise<void> => {
+      runs.push(k);
+      if (isDown) throw new Error('down');
+      await new Promise((resolve) => virtual.time.setTimer(() => resolve(undefined), 100));
+    };
+    hf.on(keyed, 'h', handle, { ...ONE_TRY_LATER, concurrency: 4, breaker: false });
+    await virtual.start(hf);
+    await virtual.send(async (tx) => {
+      for (let n = 0; n < 200; n += 1) await hf.send(tx, keyed, { k: `old-${n}`, n });
+    });
+    await virtual.time.advance(500);
+    isDown = false;
+    runs.length = 0;
+    await virtual.send(async (tx) => {
+      for (let n = 0; n < 200; n += 1) await hf.send(tx, keyed, { k: `new-${n}`, n });
+    });
+    await virtual.time.advance(3_000);
+    const fresh = runs.filter((one) => one.startsWith('new')).length;
+    // From the second on in which the retries are due, one slot of four is theirs.
+    expect(fresh).toBeGreaterThan(80);
+    expect(runs.length - fresh, 'and retries get on').toBeGreaterThan(15);
+  });
+});
