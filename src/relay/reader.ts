@@ -52,7 +52,9 @@ export class Reader<Tx> {
   #isWoken = false;
   #loop: Promise<void> | undefined;
   #canBeWoken = false;
-  #doze: { readonly atMs: number; readonly open: readonly string[] | undefined; toldMs: number } | undefined;
+  #doze:
+    | { readonly atMs: number; readonly open: readonly string[] | undefined; toldMs: number; as: string }
+    | undefined;
   #busyReads = 0;
   #endingsSeen = 0;
   #flowsUntilMs = -Infinity;
@@ -281,17 +283,18 @@ export class Reader<Tx> {
       this.#pollMs = Math.min(LAST_POLL_MS, this.#pollMs * 1.5);
       return this.#sleep(Math.min(this.#pollMs, nextDueInMs));
     }
+    const as = workerId();
     if (!this.#doze) {
-      await session.doze(workerId());
-      this.#doze = { atMs: effects.monoMs(), open: undefined, toldMs: effects.monoMs() };
+      await session.doze(as);
+      this.#doze = { atMs: effects.monoMs(), open: undefined, toldMs: effects.monoMs(), as };
       return;
     }
     const open = this.#doze.open ?? snapshot.xip;
     this.#doze = { ...this.#doze, open };
-    // A crash of the database forgets who sleeps, and whoever was taken for dead has a new name.
-    if (effects.monoMs() - this.#doze.toldMs >= pollMs) {
-      await session.doze(workerId());
-      this.#doze.toldMs = effects.monoMs();
+    // A crash of the database forgets who sleeps, and a worker that was expired has joined under a new name.
+    if (effects.monoMs() - this.#doze.toldMs >= pollMs || this.#doze.as !== as) {
+      await session.doze(as);
+      this.#doze = { ...this.#doze, toldMs: effects.monoMs(), as };
     }
     const isUnsure =
       open.some((xid) => BigInt(xid) >= BigInt(snapshot.xmin)) && effects.monoMs() - this.#doze.atMs < DOZE_MS;

@@ -1,0 +1,140 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Acts, keyed, noted, VirtualService } from '../../test/support/virtual-service.ts';
+
+let virtual: VirtualService;
+afterEach(() => virtual.end());
+
+const SLOW = { pollMs: 60_000, leaseMs: 10_000 };
+
+/** Results are written once `goOn` is called; `commits` is what reached the database as a commit, by its effect. */
+function heldSettling(): { acts: Acts; goOn: () => void; settling: () => number; commits: () => number } {
+  const gate = Promise.withResolvers<void>();
+  let settling = 0;
+  let commits = 0;
+  const acts: Acts = (session) => ({
+    settle: async (...args) => {
+      settling += 1;
+      await gate.promise;
+      return session.settle(...args);
+    },
+    commit: (...args) => {
+      commits += 1;
+      return session.commit(...args);
+    },
+  });
+  return { acts, goOn: gate.resolve, settling: () => settling, commits: () => commits };
+}
+
+describe('a commit waits until what ran before it in its key is written', () => {
+  test('ctx.commit: a crash in between would run the one before it again after it', async () => {
+    virtual = new VirtualService();
+    const held = heldSettling();
+    const started: number[] = [];
+    const hf = virtual.service(held.acts);
+    hf.on(keyed, 'h', async ({ n }, ctx) => {
+      started.push(n);
+      if (n === 2) await ctx.commit(async (tx) => tx.record(n));
+    });
+    await virtual.start(hf);
+    await virtual.send(async (tx) => {
+      for (const n of [1, 2]) await hf.send(tx, keyed, { k: 'k', n });
+    });
+    await virtual.time.advance(1_000);
+    expect([started, held.settling(), held.commits()], 'both ran, and neither is written').toEqual([[1, 2], 1, 0]);
+    held.goOn();
+    await virtual.time.advance(1_000);
+    expect([virtual.store.recorded(), virtual.store.deliveries()]).toEqual([[2], []]);
+  });
+
+  test('project: the same where messages share a commit', async () => {
+    virtual = new VirtualService();
+    const held = heldSettling();
+    const hf = virtual.service(held.acts);
+    const runs: number[] = [];
+    hf.project(
+      keyed,
+      'h',
+      ({ n }, tx) => {
+        runs.push(n);
+        if (n === 1) throw new Error('cannot');
+        tx.record(n);
+      },
+      { onDead: 'pass', policy: { maxAttempts: 1 } },
+    );
+    await virtual.start(hf);
+    await virtual.send(async (tx) => {
+      for (const n of [1, 2]) await hf.send(tx, keyed, { k: 'k', n });
+    });
+    await virtual.time.advance(1_000);
+    expect([runs.includes(1), virtual.store.recorded()], 'the second waits for the dead letter').toEqual([true, []]);
+    held.goOn();
+    await virtual.time.advance(1_000);
+    expect(virtual.store.recorded()).toEqual([2]);
+  });
+
+  test('another key is not waited for', async () => {
+    virtual = new VirtualService({ units: 1 });
+    const held = heldSettling();
+    const hf = virtual.service(held.acts);
+    hf.on(keyed, 'h', async ({ n }, ctx) => {
+      if (n === 2) await ctx.commit(async (tx) => tx.record(n));
+    });
+    await virtual.start(hf);
+    await virtual.send(async (tx) => {
+      for (const n of [1, 2]) await hf.send(tx, keyed, { k: `k${n}`, n });
+    });
+    await virtual.time.advance(1_000);
+    expect(virtual.store.recorded()).toEqual([2]);
+    held.goOn();
+  });
+});
+
+describe('a worker whose heartbeats do not arrive', () => {
+  /** From then on no heartbeat is answered: each call fails after the five seconds that a store gives it. */
+  function silenced(): { acts: Acts; silence: () => void } {
+    let isSilent = false;
+    const away = (): Promise<never> =>
+      new Promise((_, reject) => virtual.time.setTimer(() => reject(new Error('away')), 5_000));
+    const acts: Acts = (session) => ({
+      beat: (...args) => (isSilent ? away() : session.beat(...args)),
+      survey: (...args) => (isSilent ? away() : session.survey(...args)),
+    });
+    return { acts, silence: () => void (isSilent = true) };
+  }
+
+  test('starts nothing from four fifths of its lease on, and at its end drops its shards and aborts what runs', async () => {
+    virtual = new VirtualService();
+    const quiet = silenced();
+    const started: number[] = [];
+    const aborted: unknown[] = [];
+    const hf = virtual.service(quiet.acts);
+    hf.on(noted, 'h', ({ n }, { signal }) => {
+      started.push(n);
+      return n === 1
+        ? new Promise((_, reject) =>
+            signal.addEventListener('abort', () => {
+              aborted.push(signal.reason);
+              reject(new Error('aborted'));
+            }),
+          )
+        : undefined;
+    });
+    await virtual.start(hf, SLOW);
+    await virtual.send((tx) => hf.send(tx, noted, { n: 1 }));
+    await virtual.time.advance(100);
+    quiet.silence();
+    await virtual.time.advance(7_000);
+    await virtual.send((tx) => hf.send(tx, noted, { n: 2 }));
+    await virtual.time.advance(100);
+    expect([started, aborted], 'within its lease it works').toEqual([[1, 2], []]);
+    // Its last heartbeat was up to two seconds before it fell silent.
+    await virtual.time.advance(1_900);
+    await virtual.send((tx) => hf.send(tx, noted, { n: 3 }));
+    await virtual.time.advance(100);
+    expect([started, aborted], 'in the last fifth it starts nothing, and what runs goes on').toEqual([[1, 2], []]);
+    await virtual.time.advance(3_000);
+    expect(started).toEqual([1, 2]);
+    expect(aborted).toMatchObject([{ code: 'DELIVERY_TAKEN' }]);
+    expect(virtual.kinds('units-lost')).toMatchObject([{ why: 'buried', units: { length: 5 } }]);
+  });
+});
