@@ -1,4 +1,4 @@
-import type { Delivery } from '../../relay/relay-store.ts';
+import type { Delivery, Settlement } from '../../relay/relay-store.ts';
 import { promise } from './contract-case.ts';
 import type { ContractCase } from './contract-harness.ts';
 import { FAILURE, must, mustEqual } from './contract-kit.ts';
@@ -240,10 +240,17 @@ function deadCases(): readonly ContractCase[] {
         const id = await kit.send('k');
         await worker.settle(worker.retry(await worker.readOne(), 0));
         const { due } = await worker.read();
-        const dead = worker.dead(due[0] as Delivery, true);
+        const delivery = due[0] as Delivery;
+        const dead = worker.dead(delivery, true);
         await worker.settle(dead);
         await kit.harness.replay(id);
         mustEqual((await worker.settle(dead)).settled.size, 0, 'it is refused');
+        const target = worker.target(delivery);
+        const lineUp: Settlement = { ...target, kind: 'ready' };
+        const putOff: Settlement = { ...target, kind: 'postpone', delayMs: 1_000_000, holds: true, error: FAILURE };
+        for (const late of [worker.retry(delivery, 1_000_000), putOff, lineUp]) {
+          mustEqual((await worker.settle(late)).settled.size, 0, `so is any other result of that cycle: ${late.kind}`);
+        }
         mustEqual((await worker.read()).due.length, 1, 'the replay is still due');
       },
     ),
