@@ -21,7 +21,7 @@ test('an outage holds deliveries back and tries one at a time; what waits spends
   await expect.poll(opened).toBe(true);
   // Those that had begun before it opened may still be on their way.
   const running = (): number =>
-    events.reduce((n, { kind }) => n + (kind === 'run-started' ? 1 : /^run-/.test(kind) ? -1 : 0), 0);
+    events.reduce((n, { kind }) => n + (kind === 'run-started' ? 1 : kind.startsWith('run-') ? -1 : 0), 0);
   await expect.poll(running).toBe(0);
   const before = arrived.length;
   most = 0;

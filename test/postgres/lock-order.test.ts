@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Client, Pool, PoolClient } from 'pg';
 import { describe, expect, onTestFinished } from 'vitest';
 import { postgres } from '../../src/postgres/index.ts';
+import type { ForeignMessage } from '../../src/outbox/outbox-store.ts';
 import type { RelayStore } from '../../src/relay/relay-store.ts';
 import { needs, type TestServer } from '../support/needs.ts';
 import { connect, freshSchema, pooled } from './support/fresh-schema.ts';
@@ -49,10 +50,8 @@ describe('of two that want the same rows in another order, one waits for the oth
         [id],
       );
     await remember(a);
-    const receiving = session.receive(
-      [b, a].map((id) => ({ ...message({ id }), sourceId: `test:${id}` })),
-      60_000,
-    );
+    const arrived = (id: string): ForeignMessage => ({ ...message({ id }), sourceId: `test:${id}` });
+    const receiving = session.receive([arrived(b), arrived(a)], 60_000);
     await expect.poll(waiting).toBe(1);
     await remember(b);
     await other.query('commit');
