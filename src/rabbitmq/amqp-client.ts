@@ -23,6 +23,7 @@ export interface AmqpChannel {
   on(event: 'close', listener: () => void): unknown;
   on(event: 'return', listener: (message: Returned) => void): unknown;
   assertExchange(name: string, type: string, options: object): Promise<unknown>;
+  checkExchange(name: string): Promise<unknown>;
   assertQueue(name: string, options: object): Promise<unknown>;
   bindQueue(queue: string, exchange: string, pattern: string): Promise<unknown>;
   prefetch(count: number): Promise<unknown>;

@@ -17,12 +17,20 @@ export interface PublisherOptions {
 
 // A message that may be too large for the broker goes alone, after the others: those need not go again when it is refused.
 const LARGE = 262_144;
+/**
+ * For so long an exchange that was deleted is left to its readers, who look every two seconds: they make it again and bind their queues.
+ * Made again at once, it would take messages while only some of the queues are bound, and the others would never get them.
+ */
+const RECREATE_MS = 5_000;
+const NOT_FOUND = 404;
 
 /** A connection, what was made sure of on it, and channels that wait for work. */
 interface Line {
   readonly link: AmqpLink;
   readonly declared: Set<string>;
   readonly idle: ConfirmSession[];
+  /** Places that were deleted, and until when they are left to those who read them. */
+  readonly deleted: Map<string, { readonly untilMs: number; readonly error: unknown }>;
 }
 
 /** Publishes with confirms, by one connection, with a channel for each batch that is under way. */
@@ -83,8 +91,27 @@ export class ConfirmedPublisher {
     if (line.link.isEnded) throw await line.link.ended;
     if (!session.error) throw new Error('the channel was closed');
     line.declared.clear();
+    await this.#noteDeleted(line, unknown, session.error);
     const again = (await this.#again(line, unknown, session.error)).values();
     return outcomes.map((outcome) => outcome ?? (again.next().value as PublishResult));
+  }
+
+  /** Finds out which places are missing. Messages for them wait; those for others go out. */
+  async #noteDeleted(line: Line, messages: readonly OutboundMessage[], reason: Error): Promise<void> {
+    const { topology, effects } = this.#options;
+    if (!topology.declares || (reason as { readonly code?: unknown }).code !== NOT_FOUND) return;
+    const places = new Map(messages.map((message) => [topology.placeOf(message).exchange, topology.placeOf(message)]));
+    for (const [name, place] of places) {
+      if (place.waiting) continue;
+      const session = await this.#session(line);
+      try {
+        await topology.checkExchange(session.channel, place);
+        line.idle.push(session);
+      } catch (error) {
+        if (!isHoldfastError(error, 'BROKER_REFUSED')) throw error;
+        line.deleted.set(name, { untilMs: effects.monoMs() + RECREATE_MS, error });
+      }
+    }
   }
 
   async #again(line: Line, messages: readonly OutboundMessage[], error: Error): Promise<readonly PublishResult[]> {
@@ -102,12 +129,18 @@ export class ConfirmedPublisher {
 
   /** Makes sure that there is something to publish to, and gives back what the broker refused. */
   async #declare(line: Line, messages: readonly OutboundMessage[]): Promise<ReadonlyMap<string, unknown>> {
-    const { topology } = this.#options;
+    const { topology, effects } = this.#options;
     const refused = new Map<string, unknown>();
     for (const message of messages) {
       const place = topology.placeOf(message);
       const name = nameOf(place);
       if (line.declared.has(name) || refused.has(name)) continue;
+      const deleted = line.deleted.get(name);
+      if (deleted && effects.monoMs() < deleted.untilMs) {
+        refused.set(name, deleted.error);
+        continue;
+      }
+      line.deleted.delete(name);
       const session = await this.#session(line);
       try {
         await topology.declarePlace(session.channel, place);
@@ -131,7 +164,7 @@ export class ConfirmedPublisher {
 
   #open(): Promise<Line> {
     if (this.#line) return this.#line;
-    const opening = this.#options.links.open().then((link) => ({ link, declared: new Set<string>(), idle: [] }));
+    const opening = this.#options.links.open().then((link) => ({ link, declared: new Set<string>(), idle: [], deleted: new Map() }));
     this.#line = opening;
     const forget = (): void => {
       if (this.#line === opening) this.#line = undefined;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { virtualTime } from '../testing/virtual-time.ts';
 import type { AmqpMessage } from './amqp-client.ts';
 import { QueueConsumer, type QueueConsumerOptions } from './queue-consumer.ts';
 
@@ -20,6 +21,8 @@ test('a queue that is taken away in the same moment as it begins to be read is n
     lock: undefined,
     onBatch: async () => undefined,
     onLost: (reason: unknown) => void lost.push(reason),
+    onProblem: () => undefined,
+    effects: virtualTime(),
   } as unknown as QueueConsumerOptions);
   await expect(consumer.start()).rejects.toThrow(/"mail\.order" was taken away/);
   expect(lost).toEqual([]);

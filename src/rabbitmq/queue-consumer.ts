@@ -1,9 +1,11 @@
+import type { Effects } from '../kernel/effects.ts';
 import type { ConsumeRequest, InboundMessage } from '../transport/broker.ts';
 import type { KeyLock } from '../transport/key-lock.ts';
 import type { PlaceEvents, PlaceReader } from '../transport/place-group.ts';
 import type { AmqpChannel, AmqpMessage } from './amqp-client.ts';
 import type { AmqpLink } from './amqp-link.ts';
 import { inboundOf } from './amqp-message.ts';
+import { BindingWatch } from './binding-watch.ts';
 import type { QueueRequest, Topology } from './topology.ts';
 
 /** What a consumer of one queue works with. */
@@ -14,6 +16,7 @@ export interface QueueConsumerOptions extends PlaceEvents {
   readonly request: Pick<ConsumeRequest, 'group'>;
   readonly prefetch: number;
   readonly lock: KeyLock | undefined;
+  readonly effects: Effects;
 }
 
 const AT_ONCE = 500;
@@ -27,9 +30,11 @@ export class QueueConsumer implements PlaceReader {
   #isStarted = false;
   #isOver = false;
   #lost: Error | undefined;
+  readonly #watch: BindingWatch;
 
   constructor(options: QueueConsumerOptions) {
     this.#options = options;
+    this.#watch = new BindingWatch(options);
   }
 
   get channel(): AmqpChannel | undefined {
@@ -43,6 +48,7 @@ export class QueueConsumer implements PlaceReader {
       // What came in one piece with the answer was heard first.
       if (this.#lost) throw this.#lost;
       this.#isStarted = true;
+      void this.#watch.run();
     } catch (error) {
       this.#isOver = true;
       void this.#close();
@@ -52,6 +58,7 @@ export class QueueConsumer implements PlaceReader {
 
   async stop(): Promise<void> {
     this.#isOver = true;
+    this.#watch.stop();
     await this.#handing;
   }
 
@@ -121,6 +128,7 @@ export class QueueConsumer implements PlaceReader {
   #lose(reason: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#watch.stop();
     void this.#close();
     this.#lost = reason instanceof Error ? reason : new Error('the channel was closed', { cause: reason });
     // A channel that ends without a reason ends with its connection, which has one.

@@ -97,6 +97,16 @@ export class Topology {
     await this.#made(`queue "${exchange}"`, channel.bindQueue(exchange, exchange, '#'));
   }
 
+  /** False: exchanges and queues are made by others. */
+  get declares(): boolean {
+    return this.#options.declares;
+  }
+
+  /** Rejects with `BROKER_REFUSED` where the exchange is missing; the channel is closed then. */
+  async checkExchange(channel: AmqpChannel, { exchange }: Pick<Place, 'exchange'>): Promise<void> {
+    await this.#made(`exchange "${exchange}"`, channel.checkExchange(exchange));
+  }
+
   async declareQueue(channel: AmqpChannel, { queue, exchange, types, isDead }: QueueRequest): Promise<void> {
     await this.#declareExchange(channel, exchange, isDead);
     if (!this.#options.declares || isDead) return;

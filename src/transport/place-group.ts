@@ -17,6 +17,8 @@ export interface PlaceEvents {
   readonly onBatch: ConsumeRequest['onBatch'];
   /** Once: nothing more will come of this place. Nothing is told after `start` has rejected, or of what was stopped. */
   readonly onLost: (reason: unknown) => void;
+  /** What keeps messages from the place while it is read; nothing: that was put right. */
+  readonly onProblem: (problem: unknown) => void;
 }
 
 /** What a group of places is read with. */
@@ -79,6 +81,7 @@ export class PlaceGroup<Place, Reader extends PlaceReader> implements Consumptio
     const reader = readerOf(place, {
       onBatch: (batch) => this.#inTurn(batch),
       onLost: (reason) => void this.#losePlace(place, reason),
+      onProblem: (problem) => request.onPlace(nameOf(place), problem),
     });
     try {
       await reader.start();
