@@ -60,6 +60,7 @@ export const NAVIGATION: readonly NavigationPart[] = [
       'docs/reliability.md',
       'docs/runbooks/alerts.md',
       'docs/runbooks/event-substrate.md',
+      'docs/runbooks/broker-loss.md',
       'docs/runbooks/*',
       'docs/console.md',
       'docs/overview.md',

@@ -16,6 +16,7 @@ import { dlqShow } from './commands/dlq-show.ts';
 import { drill } from './commands/drill.ts';
 import { endpoints } from './commands/endpoints.ts';
 import { erase } from './commands/erase.ts';
+import { events } from './commands/events.ts';
 import { eventsReplay } from './commands/events-replay.ts';
 import { groups } from './commands/groups.ts';
 import { handlers } from './commands/handlers.ts';
@@ -54,6 +55,7 @@ export const COMMANDS: readonly Command[] = [
   groups,
   bulk,
   eventsReplay,
+  events,
   why,
   trace,
   runShow,

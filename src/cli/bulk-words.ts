@@ -32,7 +32,10 @@ export function describeBulk({ io, output }: Invocation, bulk: Bulk): void {
     );
   output.fields([
     ['operation', bulk.id],
-    ['does', `${bulk.verb} ${counted(bulk.total, 'dead letter')}${bulk.isCut ? ', of more that fitted' : ''}`],
+    [
+      'does',
+      `${bulk.verb} ${counted(bulk.total, bulk.verb === 'republish' ? 'message' : 'dead letter')}${bulk.isCut ? ', of more that fitted' : ''}`,
+    ],
     ['state', `${bulk.state}${bulk.pausedFor === undefined ? '' : `: ${bulk.pausedFor}`}`],
     ['progress', tallyOf(bulk)],
     ['which', filter.join(', ')],
@@ -53,16 +56,23 @@ export function showPlan(
     bulk,
     sample,
     forecast,
-  }: { readonly bulk: Bulk; readonly sample: readonly DeadLetter[]; readonly forecast: readonly BulkForecast[] },
+    completeSince,
+  }: {
+    readonly bulk: Bulk;
+    readonly sample: readonly DeadLetter[];
+    readonly forecast: readonly BulkForecast[];
+    readonly completeSince?: Date | undefined;
+  },
 ): void {
+  const isRepublish = bulk.verb === 'republish';
+  const what = isRepublish ? 'message' : 'dead letter';
+  if (isRepublish) output.line(historyOf(completeSince, bulk.filter.since));
   if (bulk.total === 0) {
-    output.line('No dead letter fits.');
+    output.line(isRepublish ? 'No published message fits.' : 'No dead letter fits.');
     return;
   }
   const { paint } = output;
-  output.line(
-    `${bulk.verb === 'replay' ? 'Replays' : 'Discards'} ${counted(bulk.total, 'dead letter')}${bulk.isCut ? ', and more would fit' : ''}:`,
-  );
+  output.line(`${DOES[bulk.verb]} ${counted(bulk.total, what)}${bulk.isCut ? ', and more would fit' : ''}:`);
   output.table(forecast, [
     { title: 'HANDLER', value: (one) => `${one.service}/${one.handler}`, shrinkTo: 12 },
     { title: 'HOW MANY', value: (one) => one.count, align: 'right' },
@@ -80,6 +90,7 @@ export function showPlan(
       paint: (text, one) => (thenOf(one) === 'runs at once' ? text : paint.yellow(text)),
     },
   ]);
+  if (sample.length === 0) return;
   output.line();
   output.table(sample, [
     { title: 'SAMPLE', value: (one) => one.id },
@@ -87,6 +98,15 @@ export function showPlan(
     { title: 'KEY', value: (one) => one.key, shrinkTo: 4 },
     { title: 'ERROR', value: ({ error }) => error && `${error.code ?? error.name}: ${error.message}`, shrinkTo: 16 },
   ]);
+}
+
+const DOES = { replay: 'Replays', discard: 'Discards', republish: 'Publishes again' } as const;
+
+/** Whether the history still has all that is asked for. */
+function historyOf(completeSince: Date | undefined, since: Date | undefined): string {
+  if (completeSince === undefined || (since !== undefined && since >= completeSince))
+    return 'The history holds everything that was published since then.';
+  return `The history is complete since ${completeSince.toISOString()} only: what was published before is forgotten in part, and cannot be published again.`;
 }
 
 function thenOf({ workers, isPaused, isBreakerOpen }: BulkForecast): string {

@@ -1,4 +1,4 @@
-import type { Bulk, BulkForecast } from '../operator/bulk.ts';
+import { type Bulk, type BulkForecast, BULK_VERBS } from '../operator/bulk.ts';
 import { asData } from './bounded-data.ts';
 import { deadLetterFilter } from './filters.ts';
 import { readOnly } from './guarded-write.ts';
@@ -9,22 +9,27 @@ import { answer, LOOKS, numberOf, refusal, textOf, type Tool, type ToolCall, typ
 /** `plan_bulk`. */
 export const planBulk: Tool = {
   name: 'plan_bulk',
-  title: 'Plan a replay or discard of many dead letters',
+  title: 'Plan a replay or discard of many dead letters, or a republish',
   description:
-    'Freezes which dead letters fit now (an error group, a handler, a type, a search …) and answers how many, a sample, and what a replay would meet at each handler. Nothing is replayed or discarded: start_bulk with the id it answers, within an hour, does exactly this selection. Prefer a canary of 1 to 5.',
+    'Freezes which dead letters fit now (an error group, a handler, a type, a search …) and answers how many, a sample, and what a replay would meet at each handler. With verb republish, handler (to-<transport>) and since must be given: it selects messages that were published to that broker since then, to publish them again after the broker lost them. Nothing is done yet: start_bulk with the id it answers, within an hour, does exactly this selection. Prefer a canary of 1 to 5.',
   hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   input: {
-    verb: text('replay or discard', { enum: ['replay', 'discard'] }),
+    verb: text('replay, discard, or republish: published messages go to a broker again that lost them', {
+      enum: [...BULK_VERBS],
+    }),
     ...DEAD_LETTER_FILTER,
     limit: whole('at most so many, the oldest failure first; bounded by the server', 1, 1_000_000),
     canary: whole('of a replay: so many first, the rest only if all of them succeed', 0, 1_000),
     per_second: { type: 'number', description: 'at most so many a second', minimum: 0.1, maximum: 10_000 },
   },
   required: ['verb'],
-  output: object({ bulk: RECORD, sample: LIST, forecast: LIST }, ['bulk', 'sample', 'forecast']),
+  output: object(
+    { bulk: RECORD, sample: LIST, forecast: LIST, completeSince: text('the history is whole since then') },
+    ['bulk', 'sample', 'forecast'],
+  ),
   run: async (args, call) => {
     const { maxItems } = call.guard.limits;
-    const verb = args['verb'] === 'discard' ? 'discard' : 'replay';
+    const verb = BULK_VERBS.find((one) => one === args['verb']) ?? 'replay';
     const filter = deadLetterFilter(args, call.nowMs);
     if ('kind' in filter) return filter;
     if (Object.keys(filter).length === 0) {
@@ -46,7 +51,7 @@ export const planBulk: Tool = {
       { verb, filter, limit, canary: numberOf(args, 'canary'), perSecond: numberOf(args, 'per_second') },
       { actor: call.actor },
     );
-    const { bulk, sample, forecast } = planned;
+    const { bulk, sample, forecast, completeSince } = planned;
     const next =
       bulk.total === 0
         ? 'Nothing fits; nothing needs to be started.'
@@ -55,6 +60,7 @@ export const planBulk: Tool = {
       bulk: asData(bulk),
       sample: asData(sample.map((one) => Object.assign({}, one, { error: withoutStack(one.error) }))),
       forecast: asData(forecast),
+      ...(completeSince && { completeSince: completeSince.toISOString() }),
     });
   },
 };

@@ -1,7 +1,8 @@
 import type { DeadLetter } from './operator-records.ts';
 import type { By, DeadLetterFilter, Page, Paging } from './operator.ts';
 
-export const BULK_VERBS = ['replay', 'discard'] as const;
+/** `republish`: messages that were published go to the broker again, because it lost them. The others are about dead letters. */
+export const BULK_VERBS = ['replay', 'discard', 'republish'] as const;
 
 export type BulkVerb = (typeof BULK_VERBS)[number];
 
@@ -22,7 +23,10 @@ export const BULK_OUTCOMES = ['selected', 'started', 'succeeded', 'failed', 'dis
 
 export type BulkOutcome = (typeof BULK_OUTCOMES)[number];
 
-/** Which dead letters: those that fit now, not those that come later. */
+/**
+ * Which dead letters: those that fit now, not those that come later. Of a republish: which published messages, by `service`, `handler`,
+ * `type`, `key`, `since` and `until` (when they were published); `handler` (`to-<transport>`) and `since` must be given.
+ */
 export type BulkFilter = DeadLetterFilter & {
   /** Dead letters by their ids, at most 1,000; with other fields: those of them that fit. */
   readonly ids?: readonly string[] | undefined;
@@ -32,13 +36,13 @@ export type BulkFilter = DeadLetterFilter & {
 export interface BulkRequest {
   readonly verb: BulkVerb;
   readonly filter: BulkFilter;
-  /** At most so many, the oldest failure first: 1 to 1,000,000. Default 100,000. */
+  /** At most so many, the oldest failure first; of a republish in the order they were sent: 1 to 1,000,000. Default 100,000. */
   readonly limit?: number | undefined;
-  /** So many first; the rest goes on only if all of them succeed. 0 (none) to 1,000. Default 0. Of replays alone. */
+  /** So many first; the rest goes on only if all of them succeed. 0 (none) to 1,000. Default 0. Not of a discard. */
   readonly canary?: number | undefined;
   /** At most so many a second are started: 0.1 to 10,000. Default: as fast as they can be written. */
   readonly perSecond?: number | undefined;
-  /** Of replays: the generation to process them in. Default: the one each has. */
+  /** Of replays and republishes: the generation to process them in. Default: the one each has. */
   readonly generation?: number | undefined;
 }
 
@@ -82,9 +86,9 @@ export interface Bulk {
   readonly counts: Readonly<Record<BulkOutcome, number>>;
 }
 
-/** One dead letter of a bulk operation. */
+/** One dead letter of a bulk operation, or one published message. */
 export interface BulkItem {
-  /** A dead letter's id. */
+  /** A dead letter's id; of a republish the id of the message and the number of the handler, in the same form. */
   readonly id: string;
   readonly messageId: string;
   readonly service: string;
@@ -106,11 +110,12 @@ export type BulkChanged =
   | { readonly kind: 'refused'; readonly bulk: Bulk; readonly problem: string }
   | { readonly kind: 'not-found' };
 
-/** One act on many dead letters, that survives restarts and touches each item once. */
+/** One act on many dead letters or published messages, that survives restarts and touches each item once. */
 export interface BulkOperations {
   /**
    * Freezes what fits now and tells what would happen; nothing else is changed. Start it with `startBulk` within an hour.
-   * `sample`: the first ten.
+   * `sample`: the first ten dead letters; none of a republish. `completeSince`, of a republish alone: what was published from then on is
+   * still known here and can be published again; absent: everything is known.
    */
   planBulk(
     request: BulkRequest,
@@ -120,6 +125,7 @@ export interface BulkOperations {
     readonly bulk: Bulk;
     readonly sample: readonly DeadLetter[];
     readonly forecast: readonly BulkForecast[];
+    readonly completeSince?: Date | undefined;
   }>;
   /** Begins with what was planned, and only that. A discard needs a reason. */
   startBulk(id: string, by: By): Promise<BulkChanged>;

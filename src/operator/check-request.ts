@@ -93,6 +93,7 @@ export function checkBulk(request: BulkRequest): void {
     const { ids } = filter;
     const fits = Array.isArray(ids) && ids.length <= MAX_PAGE && ids.every((id) => !isBadId(parseDeliveryId(id)));
     if (ids !== undefined && !fits) check.refuse('filter.ids', ids, `pass up to ${MAX_PAGE} ids of dead letters`);
+    if (verb === 'republish') checkRepublish(check, filter);
   }
   checkLimit(check, limit, MAX_BULK);
   if (canary !== undefined) {
@@ -104,6 +105,17 @@ export function checkBulk(request: BulkRequest): void {
     check.number('perSecond', perSecond, { min: 0.1, max: 10_000, write: 'write a number from 0.1 to 10,000' });
   }
   check.done();
+}
+
+/** Published messages have no error and no id of a dead letter; which broker lost them since when must be said. */
+function checkRepublish(check: OptionCheck, filter: BulkRequest['filter']): void {
+  if (!filter.handler?.split('/').at(-1)?.startsWith('to-'))
+    check.refuse('filter.handler', filter.handler, "name the transport's handler, such as 'to-redis'");
+  if (filter.since === undefined)
+    check.refuse('filter.since', filter.since, 'say since when the broker has lost messages');
+  for (const name of ['errorCode', 'group', 'search', 'payload', 'ids'] as const)
+    if (filter[name] !== undefined)
+      check.refuse(`filter.${name}`, filter[name], 'leave it out: it is about dead letters');
 }
 
 const MAX_BULK = 1_000_000;

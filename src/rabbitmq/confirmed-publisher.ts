@@ -164,7 +164,9 @@ export class ConfirmedPublisher {
 
   #open(): Promise<Line> {
     if (this.#line) return this.#line;
-    const opening = this.#options.links.open().then((link) => ({ link, declared: new Set<string>(), idle: [], deleted: new Map() }));
+    const opening = this.#options.links
+      .open()
+      .then((link) => ({ link, declared: new Set<string>(), idle: [], deleted: new Map() }));
     this.#line = opening;
     const forget = (): void => {
       if (this.#line === opening) this.#line = undefined;

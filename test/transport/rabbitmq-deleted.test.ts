@@ -8,7 +8,10 @@ import { numberIn } from './number-in.ts';
 
 const test = needs('rabbitmq');
 
-function opened({ url, namespace }: TestServer, name: string): { prefix: string; broker: ReturnType<typeof rabbitmqBroker> } {
+function opened(
+  { url, namespace }: TestServer,
+  name: string,
+): { prefix: string; broker: ReturnType<typeof rabbitmqBroker> } {
   const prefix = `${namespace}.${name}.`;
   const broker = rabbitmqBroker({ url, prefix });
   onTestFinished(async () => {
@@ -38,11 +41,11 @@ test('an exchange that is deleted is reported to its readers and made again, and
   const isOut = async (): Promise<string> => (await broker.publish([message(1)]))[0]?.kind ?? '';
   await expect.poll(isOut, { timeout: 30_000 }).toBe('published');
   for (const { stored, lost } of [mail, books]) {
-    await expect.poll(() => stored.map(numberIn).toSorted()).toEqual([0, 1, 2]);
+    await expect.poll(() => stored.map(numberIn).toSorted((a, b) => a - b)).toEqual([0, 1, 2]);
     expect(lost).toEqual([]);
   }
   expect(problems.filter((one) => one.includes('order BROKER_REFUSED'))).not.toEqual([]);
-  expect(problems.filter((one) => one.includes('order')).at(-1)).toMatch(/ready$/);
+  expect(problems.findLast((one) => one.includes('order'))).toMatch(/ready$/);
 });
 
 test('a binding that is deleted is made again while its queue is read [S1.5]', async ({ rabbitmq: server }) => {

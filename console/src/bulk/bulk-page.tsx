@@ -13,6 +13,8 @@ import { BulkItems } from './bulk-items.tsx';
 import type { Bulk } from './bulk-list-page.tsx';
 import { ProgressBar } from './progress-bar.tsx';
 
+const NAMES = { replay: 'Replay', discard: 'Discard', republish: 'Republish' } as const;
+
 const isGoing = (bulk: Bulk | undefined): boolean => bulk?.state === 'running' || bulk?.state === 'canary';
 
 /** How far a bulk operation is. It goes on whether somebody looks or not. */
@@ -30,7 +32,7 @@ export function BulkPage(): ReactElement {
         <Icon name="back" /> Bulk operations
       </Link>
       <PageHead
-        title={`${data.verb === 'replay' ? 'Replay' : 'Discard'} of ${count(data.total)}`}
+        title={`${NAMES[data.verb]} of ${count(data.total)}`}
         note={
           <>
             <StateMark state={data.state} /> by <bdi>{data.actor}</bdi> <Ago at={data.startedAt ?? data.createdAt} />

@@ -25,7 +25,7 @@ export function BulkPreview({ planned }: { readonly planned: Planned }): ReactEl
           ? ''
           : ` At ${perSecond} a second it takes about ${duration((total / perSecond) * 1_000)}.`}
       </p>
-      {bulk.verb === 'replay' && forecast.length > 0 ? (
+      {bulk.verb !== 'discard' && forecast.length > 0 ? (
         <>
           <h3>What it would meet</h3>
           <ul className="lines">

@@ -194,16 +194,18 @@ async function change(
   return EXIT.ok;
 }
 
+const ASKS = { replay: 'Replay', discard: 'Discard', republish: 'Publish again' } as const;
+
 /** What cannot be undone asks first: giving up many, and never beginning the rest. */
 async function ask(invocation: Invocation, verb: string, { verb: does, total, counts, isCut }: Bulk): Promise<void> {
   const question =
     verb === 'start'
-      ? `${does === 'discard' ? 'Discard' : 'Replay'} ${counted(total, 'dead letter')}${isCut ? ' (of more)' : ''}?`
+      ? `${ASKS[does]} ${counted(total, does === 'republish' ? 'message' : 'dead letter')}${isCut ? ' (of more)' : ''}?`
       : verb === 'cancel'
-        ? `Never begin the ${counted(counts.selected, 'dead letter')} that are left?`
+        ? `Never begin the ${counted(counts.selected, does === 'republish' ? 'message' : 'dead letter')} that are left?`
         : undefined;
   if (question === undefined) return;
   if (verb === 'start' && does === 'discard') invocation.options.required('reason', `'test data'`);
-  const isKind = verb === 'start' && does === 'replay';
+  const isKind = verb === 'start' && does !== 'discard';
   if (!(await confirm(invocation, question, isKind ? 'go-on' : 'refuse'))) throw new CliError('nothing was changed');
 }

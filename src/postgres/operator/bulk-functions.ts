@@ -1,5 +1,6 @@
 import { BULK_OUTCOMES, type BulkOutcome } from '../../operator/bulk.ts';
 import { KEPT_PLAN } from '../schema/functions.ts';
+import { ENVELOPE_COLUMNS } from '../schema/messages.ts';
 
 /**
  * How many are started in one transaction: few enough that workers begin with the first while the rest is written. As many are in a
@@ -41,6 +42,7 @@ export function bulkFunctions(schema: string): readonly string[] {
   return [
     followFunction(schema),
     unpackFunction(schema),
+    republishFunction(schema),
     beginFunction(schema),
     decideFunction(schema),
     stepFunction(schema),
@@ -116,9 +118,75 @@ function unpackFunction(schema: string): string {
   end $$`;
 }
 
+/** Whether what an item was selected for still stands in the history, and nobody has opened it again. */
+function isPublished(schema: string): string {
+  return `(exists (select from ${schema}.delivered x where x.id = i.id and x.handler = i.handler and x.rerun = i.rerun and x.outcome = 0)
+      and not exists (select from ${schema}.delivered x where x.id = i.id and x.handler = i.handler and x.rerun > i.rerun)
+      and not exists (select from ${schema}.delivery d where d.id = i.id and d.handler = i.handler))`;
+}
+
+/**
+ * Puts published messages into line once more, in the order in which they are named: a new run of each, which a broker that leaves out
+ * what it has had can tell from the one before. The message, its id and its idempotency key stay as they are.
+ */
+function republishFunction(schema: string): string {
+  const envelope = ENVELOPE_COLUMNS.replaceAll(/\w+/g, 'm.$&').replace(
+    'm.generation',
+    'coalesce(p_generation, m.generation)',
+  );
+  return `create function ${schema}.bulk_republish(
+    p_ids uuid[], p_handlers smallint[], p_generation bigint, p_actor text, p_reason text, p_details jsonb) returns int language plpgsql as $$
+  declare
+    v_units int[];
+    v_count int;
+  begin
+    with given as (
+      insert into ${schema}.delivery (id, handler, unit, version, cycle, rerun, ${ENVELOPE_COLUMNS})
+      select m.id, m.handler,
+        ${schema}.operator_unit(m.handler, coalesce(p_generation, m.generation), coalesce(m.key, m.id::text)), m.version,
+        m.cycle, m.rerun + 1, ${envelope}
+      from unnest(p_ids, p_handlers) with ordinality p (id, handler, place)
+      cross join lateral (select * from ${schema}.delivered d where d.id = p.id and d.handler = p.handler and d.outcome = 0
+        order by d.rerun desc limit 1) m
+      order by p.place
+      returning id, handler, unit, cycle, rerun),
+    audited as (
+      insert into ${schema}.audit (actor, verb, reason, message_id, handler, details)
+      select p_actor, 'rerun', p_reason, g.id, g.handler, jsonb_build_object('cycle', g.cycle, 'rerun', g.rerun) || p_details from given g)
+    select count(*), array_agg(g.unit) into v_count, v_units from given g;
+    if v_count > 0 then perform ${schema}.operator_poke(v_units); end if;
+    return v_count;
+  end $$`;
+}
+
+/** Of the items at `v_all`: skips those that somebody else has dealt with, and picks the others that can be begun now. */
+function pickNext(schema: string): string {
+  const is = `d.id = i.id and d.handler = i.handler and d.state = 2 and d.cycle = i.cycle and d.rerun = i.rerun`;
+  return `if b.verb = 'republish' then
+      -- As the verbs on one message do, so that an operator who runs it again meanwhile comes before or after.
+      perform pg_advisory_xact_lock(hashtextextended('${schema} operator ' || s.id, 0)) from (
+        select i.id from ${schema}.bulk_item i where i.bulk = b.id and i.place = any (v_all) order by i.id) s;
+    end if;
+    update ${schema}.bulk_item i set outcome = ${SKIPPED}, ended_at = v_now where i.bulk = b.id and i.place = any (v_all)
+      and not case b.verb when 'republish' then ${isPublished(schema)}
+        else exists (select from ${schema}.delivery d where ${is}) end;
+    get diagnostics v_count = row_count;
+    ${count('skipped')} := ${count('skipped')} + v_count;
+    ${count('selected')} := ${count('selected')} - v_count;
+    -- A row that is locked is somebody else's at this moment: its turn comes again.
+    if b.verb = 'republish' then
+      select array_agg(i.place order by i.place), array_agg(i.id order by i.place), array_agg(i.handler order by i.place)
+        into v_places, v_ids, v_handlers from ${schema}.bulk_item i
+        where i.bulk = b.id and i.place = any (v_all) and i.outcome = ${SELECTED};
+    else select array_agg(s.place), array_agg(s.id), array_agg(s.handler) into v_places, v_ids, v_handlers from (
+      select i.place, d.id, d.handler from ${schema}.bulk_item i join ${schema}.delivery d on ${is}
+      where i.bulk = b.id and i.place = any (v_all) and i.outcome = ${SELECTED}
+      order by d.id, d.handler for update of d skip locked) s;
+    end if;`;
+}
+
 /** Begins with the next items: as many as the pace allows, and canaries alone while these are waited for. */
 function beginFunction(schema: string): string {
-  const is = `d.id = i.id and d.handler = i.handler and d.state = 2 and d.cycle = i.cycle and d.rerun = i.rerun`;
   return `create function ${schema}.bulk_begin(b ${schema}.bulk) returns ${schema}.bulk language plpgsql ${KEPT_PLAN} as $$
   declare
     v_now timestamptz := clock_timestamp();
@@ -137,34 +205,29 @@ function beginFunction(schema: string): string {
     end if;
     v_all := array(select i.place from ${schema}.bulk_item i where i.bulk = b.id and i.outcome = ${SELECTED} and i.place > b.begun
       and ${IS_IN_REACH} and (b.state <> 'canary' or i.place <= b.canary_to) order by i.place limit v_room);
-    update ${schema}.bulk_item i set outcome = ${SKIPPED}, ended_at = v_now where i.bulk = b.id and i.place = any (v_all)
-      and not exists (select from ${schema}.delivery d where ${is});
-    get diagnostics v_count = row_count;
-    ${count('skipped')} := ${count('skipped')} + v_count;
-    ${count('selected')} := ${count('selected')} - v_count;
-    -- A row that is locked is somebody else's at this moment: its turn comes again.
-    select array_agg(s.place), array_agg(s.id), array_agg(s.handler) into v_places, v_ids, v_handlers from (
-      select i.place, d.id, d.handler from ${schema}.bulk_item i join ${schema}.delivery d on ${is}
-      where i.bulk = b.id and i.place = any (v_all) and i.outcome = ${SELECTED}
-      order by d.id, d.handler for update of d skip locked) s;
+    ${pickNext(schema)}
     v_count := 0;
     if v_ids is null then
       null;
     elsif b.verb = 'replay' then
       v_count := ${schema}.operator_replay(v_ids, v_handlers, b.generation, b.actor, b.reason, v_details);
+    elsif b.verb = 'republish' then
+      v_count := ${schema}.bulk_republish(v_ids, v_handlers, b.generation, b.actor, b.reason, v_details);
     else
       v_count := ${schema}.operator_discard(v_ids, v_handlers, false, 1::smallint, b.actor, b.reason, v_details);
     end if;
     if v_count <> coalesce(cardinality(v_ids), 0) then
       raise exception 'holdfast: % of % locked items were written', v_count, cardinality(v_ids);
     end if;
-    update ${schema}.bulk_item i set started_at = v_now, cycle = i.cycle + 1,
-      outcome = case b.verb when 'replay' then ${STARTED} else ${DISCARDED} end,
-      ended_at = case b.verb when 'replay' then null else v_now end
+    update ${schema}.bulk_item i set started_at = v_now,
+      cycle = i.cycle + case b.verb when 'republish' then 0 else 1 end,
+      rerun = i.rerun + case b.verb when 'republish' then 1 else 0 end,
+      outcome = case b.verb when 'discard' then ${DISCARDED} else ${STARTED} end,
+      ended_at = case b.verb when 'discard' then v_now end
       where i.bulk = b.id and i.place = any (v_places);
     ${count('selected')} := ${count('selected')} - v_count;
-    if b.verb = 'replay' then ${count('started')} := ${count('started')} + v_count;
-    else ${count('discarded')} := ${count('discarded')} + v_count; end if;
+    if b.verb = 'discard' then ${count('discarded')} := ${count('discarded')} + v_count;
+    else ${count('started')} := ${count('started')} + v_count; end if;
     select coalesce(min(i.place) - 1, v_all[cardinality(v_all)], b.begun) into b.begun
       from ${schema}.bulk_item i where i.bulk = b.id and i.place = any (v_all) and i.outcome = ${SELECTED};
     if b.per_second is not null then b.next_at := b.next_at + v_count / b.per_second * interval '1 second'; end if;

@@ -27,30 +27,71 @@ export async function planBulk(
   checkChange('planBulk', by, { generation: request.generation });
   const { verb, filter, limit = DEFAULT_LIMIT, canary = 0, perSecond = null, generation = null } = request;
   const condition = deadLetterCondition(filter, 9);
+  const isRepublish = verb === 'republish';
+  const selection = isRepublish ? publishedMessages(schema) : pendingDeadLetters(schema);
   const params = [verb, JSON.stringify(filter), limit, canary, perSecond, generation, by.actor, by.reason ?? null];
-  const [row] = await sql.query(planStatement(schema, condition.text), [...params, ...condition.params]);
+  const [row] = await sql.query(planStatement(schema, condition.text, selection), [...params, ...condition.params]);
   const id = String(row?.['id']);
   const bulk = await readBulk(sql, schema, id);
   if (bulk === undefined) throw new Error(`the bulk operation ${id} is gone`);
-  const sample = await sql.query(sampleStatement(schema), [id]);
+  const sample = isRepublish ? [] : await sql.query(sampleStatement(schema), [id]);
   return {
     kind: 'planned',
     bulk,
     sample: sample.map((one) => toDeadLetter(readJson(one, 'row') as Fields)),
     forecast: readJson(row, 'forecast') as readonly BulkForecast[],
+    ...(isRepublish && { completeSince: await completeSince(sql, schema) }),
   };
+}
+
+/** Rows `l` that can be selected, and their order. */
+interface Selection {
+  readonly rows: string;
+  readonly order: string;
+}
+
+/** The oldest failure first. */
+function pendingDeadLetters(schema: string): Selection {
+  const rows = deadLetterBranches(schema, ', d.unit, d.handler as handler_id').pending;
+  return { rows, order: 'l.updated_at, l.message_id, l.handler_id' };
+}
+
+/**
+ * What handlers that publish have done, each message once, in the order of their places in line: it is published again in that order.
+ * What is open again comes out by itself.
+ */
+function publishedMessages(schema: string): Selection {
+  const newer = `(x.id, x.handler) = (d.id, d.handler)`;
+  const rows = `select d.id as message_id, d.handler as handler_id, h.service, h.name as handler, d.type, d.key, d.payload, d.error,
+      d.done_at as updated_at, d.cycle, d.rerun, d.seq, 0 as unit, false as holds
+    from ${schema}.delivered d join ${schema}.handler h on h.id = d.handler
+    where d.outcome = 0 and exists (select from ${schema}.subscription s where s.handler = h.id and starts_with(s.type, '>'))
+      and not exists (select from ${schema}.delivered x where ${newer} and x.rerun > d.rerun)
+      and not exists (select from ${schema}.delivery x where ${newer})`;
+  return { rows, order: 'l.seq, l.message_id, l.handler_id' };
+}
+
+/** From when on the history is whole. */
+async function completeSince(sql: SqlRunner, schema: string): Promise<Date | undefined> {
+  const time = `to_char(m.forgotten_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+  const [row] = await sql.query(`select ${time} as since from ${schema}.meta m where m.one`);
+  const since = row?.['since'];
+  return typeof since === 'string' ? new Date(since) : undefined;
 }
 
 /**
  * One statement, so what is selected and what is foretold are of one moment, and of what is at hand: joined with the rows that were
  * just written, of which no statistics know, the forecast took minutes. One more than the limit is looked for, to tell that there are more.
  */
-export function planStatement(schema: string, condition: string): string {
+export function planStatement(
+  schema: string,
+  condition: string,
+  { rows, order }: Selection = pendingDeadLetters(schema),
+): string {
   const counts = BULK_OUTCOMES.map((outcome) => (outcome === 'selected' ? 'least(s.n, s.most)' : '0')).join(', ');
-  const order = 'l.updated_at, l.message_id, l.handler_id';
   return `with found as materialized (
       select row_number() over (order by ${order}) as place, l.message_id, l.handler_id, l.cycle, l.rerun, l.unit, l.key, l.holds
-      from (${deadLetterBranches(schema, ', d.unit, d.handler as handler_id').pending}) l where ${condition}
+      from (${rows}) l where ${condition}
       order by ${order} limit $3::text::int + 1),
     size as (select count(*)::int as n, $3::text::int as most from found),
     planned as (

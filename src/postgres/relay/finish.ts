@@ -19,9 +19,9 @@ export function finishStatement(schema: string): string {
       where ${IS_TARGET}
       returning d.*, x.attempts as ended, x.ms),
     kept as (
-      insert into ${schema}.delivered (slot, id, handler, outcome, version, attempts, cycle, rerun, duration_ms,
+      insert into ${schema}.delivered (slot, id, handler, outcome, version, attempts, cycle, rerun, seq, duration_ms,
         first_failed_at, error, failure_history, ${ENVELOPE_COLUMNS})
-      select (select slot from ${schema}.meta where one), id, handler, 0, version, ended, cycle, rerun, ms,
+      select (select slot from ${schema}.meta where one), id, handler, 0, version, ended, cycle, rerun, seq, ms,
         first_failed_at, error, failure_history, ${ENVELOPE_COLUMNS} from d)
     ${FENCED_ANSWER}`;
 }

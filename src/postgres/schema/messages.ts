@@ -103,6 +103,8 @@ function keptTables(schema: string): readonly string[] {
     attempts int not null,
     cycle int not null,
     rerun int not null,
+    -- Its place in line when it was handled: what is published again keeps the order by it.
+    seq bigint,
     duration_ms int,
     done_at timestamptz not null default clock_timestamp(),
     first_failed_at timestamptz,

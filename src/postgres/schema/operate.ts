@@ -76,7 +76,7 @@ function bulkTables(schema: string): readonly string[] {
   return [
     `create table ${schema}.bulk (
       id uuid primary key,
-      verb text not null check (verb in ('replay', 'discard')),
+      verb text not null check (verb in ('replay', 'discard', 'republish')),
       state text not null default 'planned' check (state in ('planned', 'canary', 'running', 'paused', 'cancelled', 'done')),
       filter jsonb not null,
       canary int not null,

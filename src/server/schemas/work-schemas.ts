@@ -114,6 +114,7 @@ export const BULK_PLANNED: Schema<Planned> = kinds<Planned>({
         behind: integer,
       }),
     ),
+    completeSince: optional(time),
   },
 });
 
