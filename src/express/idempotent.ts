@@ -1,12 +1,12 @@
 import { httpGate } from '../idempotency/http/http-gate.ts';
 import type { RouteOptions } from '../idempotency/http/route-options.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
-import { GuardedResponse, isGuardedResponse } from '../node-http/guarded-response.ts';
+import { isGuardedResponse } from '../node-http/guarded-response.ts';
 import type { NodeResponse } from '../node-http/node-response.ts';
 import { type NodeRequest, nodeRequestFacts } from '../node-http/request-facts.ts';
-import { isGuarded, setRun } from '../node-http/run-of.ts';
+import { isGuarded } from '../node-http/run-of.ts';
 import { sendReply } from '../node-http/send-reply.ts';
-import { unguardedResponse } from '../node-http/unguarded-response.ts';
+import { setRun } from '../node-http/set-run.ts';
 
 /** What is used of a request of Express 5. */
 export interface ExpressRequest extends NodeRequest {
@@ -43,8 +43,7 @@ export function idempotent<Tx, Request extends ExpressRequest>(
       const facts = nodeRequestFacts(request, request.originalUrl, routeOf(request), request.body);
       const entry = await gate.enter(request, facts);
       if (entry.kind === 'answer') return sendReply(response, entry.reply);
-      const guarded = entry.kind === 'run' ? new GuardedResponse(response, entry.run, entry.run.header) : undefined;
-      setRun(request, guarded?.routeRun() ?? unguardedResponse(response, idempotency), guarded !== undefined);
+      setRun(request, response, entry, idempotency);
     } catch (error) {
       return next(error);
     }

@@ -3,12 +3,12 @@ import { Readable } from 'node:stream';
 import { httpGate } from '../idempotency/http/http-gate.ts';
 import type { RouteOptions } from '../idempotency/http/route-options.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
-import { GuardedResponse, isGuardedResponse } from '../node-http/guarded-response.ts';
+import { isGuardedResponse } from '../node-http/guarded-response.ts';
 import { type NodeRequest, nodeRequestFacts } from '../node-http/request-facts.ts';
 import { headerValues } from '../node-http/response-head.ts';
-import { isGuarded, setRun } from '../node-http/run-of.ts';
-import { unguardedResponse } from '../node-http/unguarded-response.ts';
-import { type FastifyReplyLike, restoring } from './restoring.ts';
+import { isGuarded } from '../node-http/run-of.ts';
+import { setRun } from '../node-http/set-run.ts';
+import { fastifyFramework, type FastifyReplyLike } from './fastify-reply.ts';
 
 /** What is used of a request of Fastify 5. */
 export interface FastifyRequestLike {
@@ -42,9 +42,7 @@ export function idempotent<Tx, Request extends FastifyRequestLike>(
       reply.header('content-length', String(bytes.length));
       return reply.send(Readable.from([bytes], { objectMode: false }));
     }
-    if (entry.kind === 'pass') setRun(request, restoring(reply, unguardedResponse(reply.raw, idempotency)), false);
-    else
-      setRun(request, restoring(reply, new GuardedResponse(reply.raw, entry.run, entry.run.header).routeRun()), true);
+    setRun(request, reply.raw, entry, idempotency, fastifyFramework(request, reply));
     return undefined;
   };
 }

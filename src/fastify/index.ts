@@ -1,6 +1,6 @@
 export type { Idempotency } from '../idempotency/idempotency.ts';
-export type { RouteRun } from '../idempotency/http/http-run.ts';
 export type { RouteOptions } from '../idempotency/http/route-options.ts';
+export type { ResponseRun } from '../node-http/framework.ts';
 export { runOf } from '../node-http/run-of.ts';
 export { type FastifyRequestLike, idempotent } from './idempotent.ts';
-export type { FastifyReplyLike } from './restoring.ts';
+export type { FastifyReplyLike } from './fastify-reply.ts';

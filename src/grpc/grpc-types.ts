@@ -31,6 +31,7 @@ interface ListenerLike {
   onReceiveMetadata?(metadata: MetadataLike, next: (metadata: MetadataLike) => void): void;
   onReceiveMessage?(message: unknown, next: (message: unknown) => void): void;
   onReceiveHalfClose?(next: () => void): void;
+  onCancel?(): void;
 }
 
 export interface ResponderLike {

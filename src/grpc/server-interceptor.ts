@@ -90,6 +90,8 @@ class GuardedCall<Tx> {
   #metadata: MetadataLike | undefined;
   #message: unknown;
   #run: OpenRun<Tx> | undefined;
+  /** Aborted when its client has cancelled it, or its deadline has passed: then gRPC does not call the handler any more. */
+  readonly #gone = new AbortController();
   #isCommitted = false;
   #body: Uint8Array | undefined;
 
@@ -115,6 +117,7 @@ class GuardedCall<Tx> {
           onReceiveMessage: (message, pass) => pass((this.#message = message)),
           // The handler is called when the client has said everything.
           onReceiveHalfClose: (pass) => void this.#admitOr(pass),
+          onCancel: () => this.#gone.abort(),
         }),
       sendMessage: (message, next) => {
         try {
@@ -175,12 +178,16 @@ class GuardedCall<Tx> {
       person: who,
       fingerprint: `1.${sha256(this.#method.requestSerialize(this.#message as never))}`,
       unknown: unknown === 'rerun' ? 'take' : 'tell',
+      signal: this.#gone.signal,
     });
     if (entry.kind === 'unguarded') return pass();
     if (entry.kind !== 'run') {
       const kept = entry.kind === 'finished' && entry.reply !== null && keptCall(entry.reply, this.#newMetadata);
       return kept ? this.#replay(kept) : this.#refuse(refusalOf(entry));
     }
+    // Nothing was done, and nothing will be: the next call with this key runs.
+    if (this.#gone.signal.aborted)
+      return void (await entry.run.end({ kind: entry.run.number === 1 ? 'release' : 'doubt' }));
     this.#run = entry.run;
     runs.set(metadata, this.#callRun(entry.run));
     pass();

@@ -66,6 +66,7 @@ export interface ErrorDetails {
   IDEMPOTENCY_NOT_KEPT: { domain: string };
   IDEMPOTENCY_NO_RESPONSE: { found: string };
   IDEMPOTENCY_NO_RUN: Record<string, never>;
+  IDEMPOTENCY_REPLY_COMMITTED: { status: number; wanted: number };
   IDEMPOTENCY_REPLY_MISSING: { waitedMs: number };
   IDEMPOTENCY_REPLY_SENT: Record<string, never>;
   IDEMPOTENCY_RUN_ENDED: { domain: string };
@@ -250,8 +251,10 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
   IDEMPOTENCY_NO_RESPONSE: (d) =>
     `the guarded handler gave ${d.found}, which cannot be sent or kept; return a new Response, and do not read it`,
   IDEMPOTENCY_NO_RUN: () => `this request has no run: its route is not guarded; put idempotent() before the handler`,
+  IDEMPOTENCY_REPLY_COMMITTED: (d) =>
+    `the reply was committed and sent with status ${d.status}, and status ${d.wanted} came after that; set it before commit returns`,
   IDEMPOTENCY_REPLY_MISSING: (d) =>
-    `commit made no reply within ${d.waitedMs} ms and was rolled back; end the reply inside commit, it is sent after the transaction`,
+    `commit made no reply${d.waitedMs > 0 ? ` within ${d.waitedMs} ms` : ''} and was rolled back; make the reply inside commit, it is sent after the transaction`,
   IDEMPOTENCY_REPLY_SENT: () =>
     `the reply had begun before commit was called; call commit first and make the reply inside it`,
   IDEMPOTENCY_RUN_ENDED: (d) =>

@@ -1,14 +1,13 @@
 import { httpGate } from '../idempotency/http/http-gate.ts';
-import type { RouteRun } from '../idempotency/http/http-run.ts';
 import type { RouteOptions } from '../idempotency/http/route-options.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
-import { RunView } from '../idempotency/run-view.ts';
-import { GuardedResponse, isGuardedResponse } from '../node-http/guarded-response.ts';
+import type { Framework } from '../node-http/framework.ts';
+import { isGuardedResponse } from '../node-http/guarded-response.ts';
 import type { NodeResponse } from '../node-http/node-response.ts';
 import { type NodeRequest, nodeRequestFacts } from '../node-http/request-facts.ts';
-import { isGuarded, setRun } from '../node-http/run-of.ts';
+import { isGuarded } from '../node-http/run-of.ts';
 import { sendReply } from '../node-http/send-reply.ts';
-import { unguardedResponse } from '../node-http/unguarded-response.ts';
+import { setRun } from '../node-http/set-run.ts';
 
 /** What is used of a context of Koa 3. */
 export interface KoaContext {
@@ -48,10 +47,8 @@ export function idempotent<Tx, Context extends KoaContext>(
         context.respond = false;
         return sendReply(context.res, entry.reply);
       }
-      const guarded = entry.kind === 'run' ? new GuardedResponse(context.res, entry.run, entry.run.header) : undefined;
-      const run = guarded?.routeRun() ?? unguardedResponse(context.res, idempotency);
-      setRun(context, responding(context, run), guarded !== undefined);
-      if (guarded !== undefined) hideSocket(context);
+      setRun(context, context.res, entry, idempotency, koaFramework(context));
+      if (entry.kind === 'run') hideSocket(context);
     }
     await next();
   };
@@ -77,24 +74,20 @@ function hideSocket(context: KoaContext): void {
   context.res = seen;
 }
 
-/** Koa makes the reply of `ctx.body` when all layers are through. For a reply that is committed that is too late: it is made at once. */
-function responding<Tx>(context: KoaContext, run: RouteRun<Tx, void>): RouteRun<Tx, void> {
-  const commit: RouteRun<Tx, void>['commit'] = async (work) => {
-    const before: Record<string, unknown> = { ...context.response };
-    try {
-      await run.commit(async (tx) => {
-        await work(tx);
-        await respond(context);
-      });
-    } catch (error) {
-      // Status and headers are as they were before; body, and whether a status was chosen, Koa keeps beside them.
-      for (const name of Object.keys(context.response))
-        if (!(name in before)) Reflect.deleteProperty(context.response, name);
-      Object.assign(context.response, before);
-      throw error;
-    }
+function koaFramework(context: KoaContext): Framework {
+  return {
+    save: () => {
+      const before: Record<string, unknown> = { ...context.response };
+      return () => {
+        // Status and headers are as they were before; body, and whether a status was chosen, Koa keeps beside them.
+        for (const name of Object.keys(context.response))
+          if (!(name in before)) Reflect.deleteProperty(context.response, name);
+        Object.assign(context.response, before);
+      };
+    },
+    // Koa makes the reply of `ctx.body` when all layers are through. For a reply that is committed that is too late: it is made at once.
+    reply: () => respond(context),
   };
-  return new RunView(run, commit);
 }
 
 /** Koa's own way to make a reply of a context is not to be had alone: it follows the layers, here none. */

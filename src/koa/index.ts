@@ -1,5 +1,5 @@
 export type { Idempotency } from '../idempotency/idempotency.ts';
-export type { RouteRun } from '../idempotency/http/http-run.ts';
 export type { RouteOptions } from '../idempotency/http/route-options.ts';
+export type { ResponseRun } from '../node-http/framework.ts';
 export { runOf } from '../node-http/run-of.ts';
 export { idempotent, type KoaContext } from './idempotent.ts';

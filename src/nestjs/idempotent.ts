@@ -1,15 +1,16 @@
-import { restoring, type FastifyReplyLike } from '../fastify/restoring.ts';
+import { fastifyFramework, type FastifyReplyLike } from '../fastify/fastify-reply.ts';
 import { httpGate } from '../idempotency/http/http-gate.ts';
 import type { HeaderLine, HttpReply } from '../idempotency/http/http-reply.ts';
 import type { RouteOptions } from '../idempotency/http/route-options.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
 import { answerInstead } from '../node-http/answered-response.ts';
-import { GuardedResponse, isGuardedResponse } from '../node-http/guarded-response.ts';
+import type { Framework } from '../node-http/framework.ts';
+import { isGuardedResponse } from '../node-http/guarded-response.ts';
 import type { NodeResponse } from '../node-http/node-response.ts';
 import { type NodeRequest, nodeRequestFacts } from '../node-http/request-facts.ts';
 import { headLines, readHead } from '../node-http/response-head.ts';
-import { isGuarded, setRun } from '../node-http/run-of.ts';
-import { unguardedResponse } from '../node-http/unguarded-response.ts';
+import { isGuarded } from '../node-http/run-of.ts';
+import { setRun } from '../node-http/set-run.ts';
 import { systemEffects } from '../system/effects.ts';
 
 /** What is used of an `ExecutionContext` of Nest. */
@@ -29,7 +30,12 @@ interface NestRequest extends NodeRequest {
   readonly routeOptions?: { readonly url?: string | undefined } | undefined;
 }
 
-type NestResponse = NodeResponse | FastifyReplyLike;
+interface NestExpressResponse extends NodeResponse {
+  json(body: unknown): unknown;
+  send(body?: unknown): unknown;
+}
+
+type NestResponse = NestExpressResponse | FastifyReplyLike;
 
 /** An interceptor of Nest. `Stream` is the `Observable` of rxjs. */
 export interface IdempotencyInterceptor {
@@ -59,10 +65,24 @@ export function idempotent<Tx, Request>(
       const entry = await gate.enter(request as Request, facts);
       // Nest answers with the values of a stream; a list of them is one, also where no other part of rxjs is at hand.
       if (entry.kind === 'answer') return answered(res, response, entry.reply) as ReturnType<typeof next.handle>;
-      const guarded = entry.kind === 'run' ? new GuardedResponse(res, entry.run, entry.run.header) : undefined;
-      const run = guarded?.routeRun() ?? unguardedResponse(res, idempotency);
-      setRun(request, 'raw' in response ? restoring(response, run) : run, guarded !== undefined);
+      const framework = 'raw' in response ? fastifyFramework(request, response) : expressFramework(response);
+      setRun(request, res, entry, idempotency, framework);
       return next.handle();
+    },
+  };
+}
+
+/** How Nest answers on Express with what a handler returns. */
+function expressFramework(response: NestExpressResponse): Framework {
+  return {
+    reply: (returned) => {
+      if (typeof returned === 'object' && returned !== null) response.json(returned);
+      else if (returned !== undefined)
+        response.send(typeof returned === 'string' ? returned : JSON.stringify(returned));
+    },
+    committed: (returned) => {
+      // Nest answers with what the handler returns, which has been answered.
+      if (returned !== undefined) response.json = response.send = () => response;
     },
   };
 }

@@ -1,15 +1,15 @@
 import { Buffer } from 'node:buffer';
 import type { CapturedReply, HeaderLine, HttpReply } from '../idempotency/http/http-reply.ts';
-import type { HttpRun, RouteRun } from '../idempotency/http/http-run.ts';
+import type { HttpRun } from '../idempotency/http/http-run.ts';
 import { RunView } from '../idempotency/run-view.ts';
 import { HoldfastError } from '../kernel/error.ts';
-import { createSleep } from '../kernel/sleep.ts';
 import { letProcessEnd, systemEffects } from '../system/effects.ts';
+import type { Framework, ResponseRun } from './framework.ts';
+import { HeldReply } from './held-reply.ts';
 import { functionsOf, type NodeResponse, type ResponseFunctions } from './node-response.ts';
 import { Client } from './outlive-client.ts';
 import { applyHead, headerValues, headLines, readHead, type ResponseHead, writeHead } from './response-head.ts';
 
-const sleep = createSleep(systemEffects);
 const REPLY_WITHIN_MS = 10_000;
 // As long as a run that is not heard of counts as running, unless a route says otherwise.
 const QUIET_MS = 30_000;
@@ -22,32 +22,35 @@ const QUIET_MS = 30_000;
  * To everybody else a response that was ended here looks ended at once: an error that comes after it must not write into it. To the
  * layers below, such as one that compresses, it looks as it is while they are called.
  *
- * A client that goes away stops nothing: the reply is made to its end and kept. One that nobody goes on with leaves its run in doubt.
+ * A client that goes away stops nothing: the reply is made to its end and kept. One that nobody goes on with, or that is destroyed,
+ * leaves its run in doubt.
  */
 export class GuardedResponse<Tx> {
   readonly #res: NodeResponse;
   readonly #run: HttpRun<Tx>;
+  readonly #framework: Framework;
   /** The functions of the response as they were. */
   readonly #before: ResponseFunctions;
   readonly #getters: Getters;
   /** As the handler made it, when the reply came in pieces: layers below write their own headers when it goes out. */
   #head: ResponseHead | undefined;
   #heardMs = 0;
+  #isWatched = false;
   readonly #client: Client;
   #chunks: Buffer[] = [];
   /** The whole body as it was given, where that was one text: Node sends it in one go with the head. */
   #text: { readonly text: string; readonly encoding: BufferEncoding } | undefined;
   #size = 0;
-  #isHolding = false;
+  #held: HeldReply | undefined;
   #isPassing = false;
   #hasEnded = false;
-  #onHeldEnd: (() => void) | undefined;
   #afterEnd: (() => void)[] = [];
 
   /** `header` goes out with the reply. */
-  constructor(res: NodeResponse, run: HttpRun<Tx>, header: HeaderLine | undefined) {
+  constructor(res: NodeResponse, run: HttpRun<Tx>, header: HeaderLine | undefined, framework: Framework = {}) {
     this.#res = res;
     this.#run = run;
+    this.#framework = framework;
     this.#before = functionsOf(res);
     this.#getters = gettersOf(res);
     this.#client = new Client(res, this.#before.emit, () => this.#onGone());
@@ -60,34 +63,45 @@ export class GuardedResponse<Tx> {
     res.writeHead = sendHead;
     res.write = write;
     res.end = end;
+    res.destroy = destroy;
     res.flushHeaders = flushHeaders;
+    this.#client.look();
   }
 
   /** The run as a handler sees it. */
-  routeRun(): RouteRun<Tx, void> {
-    const commit: RouteRun<Tx, void>['commit'] = async (work) => this.#commit(work);
+  routeRun(): ResponseRun<Tx> {
+    const commit: ResponseRun<Tx>['commit'] = async (work) => this.#commit(work);
     return new RunView(this.#run, commit);
   }
 
-  async #commit(work: (tx: Tx) => Promise<void>): Promise<void> {
-    if (this.#hasEnded || this.#isHeadSent()) throw new HoldfastError('IDEMPOTENCY_REPLY_SENT', {});
+  async #commit<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    if (this.#hasEnded || this.#hasBegun()) throw new HoldfastError('IDEMPOTENCY_REPLY_SENT', {});
     const before = readHead(this.#res);
-    this.#isHolding = true;
-    const ended = new Promise<void>((resolve) => (this.#onHeldEnd = resolve));
-    try {
-      const head = await this.#run.commit(
-        async (tx) => {
-          await work(tx);
-          await endedInTime(ended);
-          return readHead(this.#res);
-        },
-        async (made) => this.#captured(made),
-      );
-      this.#isHolding = false;
-      this.#send(head);
-    } catch (error) {
+    const restore = this.#framework.save?.();
+    const forget = (): void => {
       this.#forget();
       writeHead(this.#res, before);
+      restore?.();
+    };
+    try {
+      const { head, value } = await this.#run.commit(
+        async (tx) => {
+          // A store runs `work` again when the database refused the transaction for the sake of another one.
+          if (this.#held) forget();
+          this.#held = new HeldReply(this.#res);
+          const returned = await work(tx);
+          if (!this.#held.isEnded && !this.#hasBegun()) await this.#framework.reply?.(returned);
+          await this.#held.endedWithin(REPLY_WITHIN_MS);
+          return { head: this.#head ?? readHead(this.#res), value: returned };
+        },
+        async (made) => this.#captured(made.head),
+      );
+      this.#held = undefined;
+      this.#send(head);
+      this.#framework.committed?.(value, head.status);
+      return value;
+    } catch (error) {
+      forget();
       throw error;
     }
   }
@@ -98,20 +112,48 @@ export class GuardedResponse<Tx> {
     const { signal } = this.#run;
     if (signal.aborted) return letGo();
     signal.addEventListener('abort', letGo, { once: true });
-    if (!this.#isHeadSent()) return;
+    this.#framework.outlive?.();
+    if (this.#hasBegun()) this.#watch();
+  }
+
+  /** From the first byte on, a reply without a client that stops growing is one that nobody goes on with. */
+  #watch(): void {
+    if (this.#isWatched) return;
+    this.#isWatched = true;
     this.#heardMs = systemEffects.monoMs();
     const look = (): void => {
       if (this.#hasEnded) return;
       const quietMs = systemEffects.monoMs() - this.#heardMs;
       if (quietMs < QUIET_MS) return letProcessEnd(systemEffects.setTimer(look, QUIET_MS - quietMs));
-      void this.#run.doubt();
-      letGo();
+      this.#abandon();
     };
     look();
   }
 
-  #noteHead(): void {
-    if (!this.#isHeadSent()) this.#head = readHead(this.#res);
+  /** Nobody will end this reply: how far its handler came is not known. */
+  #abandon(): void {
+    void this.#run.doubt();
+    this.#client.letGo();
+  }
+
+  #hasBegun(): boolean {
+    return this.#head !== undefined || this.#isHeadSent();
+  }
+
+  /** The first byte, or the head alone, is there. `false` where the reply is refused instead. */
+  #begin(): boolean {
+    if (this.#hasBegun()) return true;
+    this.#head = readHead(this.#res);
+    if (this.#held) return true;
+    const { status } = this.#head;
+    const refusal = this.#run.refusal({ status, headers: headLines(this.#head), body: undefined });
+    if (refusal === undefined) {
+      if (this.#client.isGone) this.#watch();
+      return true;
+    }
+    this.#hasEnded = true;
+    void this.#run.keep(refusal).then((winner) => this.#sendInstead(winner ?? refusal));
+    return false;
   }
 
   #isHeadSent(): boolean {
@@ -131,7 +173,8 @@ export class GuardedResponse<Tx> {
 
   /** How it looks to everybody else. */
   looks(name: keyof Getters): boolean {
-    return (this.#hasEnded && !this.#isPassing) || this.#getters[name].call(this.#res);
+    if (this.#isPassing) return this.#getters[name].call(this.#res);
+    return this.#hasEnded || (name === 'headersSent' && this.#hasBegun()) || this.#getters[name].call(this.#res);
   }
 
   onEmit(event: string, args: readonly unknown[]): boolean {
@@ -146,8 +189,7 @@ export class GuardedResponse<Tx> {
   }
 
   onFlush(): void {
-    if (this.#hasEnded || this.#isHolding) return;
-    this.#noteHead();
+    if (this.#hasEnded || this.#held || !this.#begin() || this.#client.isGone) return;
     const flush = this.#before.flushHeaders;
     if (flush) this.#pass(flush);
   }
@@ -155,13 +197,10 @@ export class GuardedResponse<Tx> {
   onWrite(chunk: unknown, rest: unknown[]): boolean {
     // The end of HTTP/2 writes its chunk through this function.
     if (this.#isPassing) return this.#pass(this.#before.write, chunk, ...rest);
-    if (this.#hasEnded) return false;
+    if (this.#hasEnded || !this.#begin()) return false;
     this.#heardMs = systemEffects.monoMs();
     this.#take(chunk, rest[0]);
-    if (!this.#isHolding && !this.#client.isGone) {
-      this.#noteHead();
-      return this.#pass(this.#before.write, chunk, ...rest);
-    }
+    if (!this.#held && !this.#client.isGone) return this.#pass(this.#before.write, chunk, ...rest);
     const callback = rest.find((item) => typeof item === 'function');
     if (callback !== undefined) queueMicrotask(callback as () => void);
     return true;
@@ -177,11 +216,21 @@ export class GuardedResponse<Tx> {
     const taken = isThere ? [this.#take(chunk, encoding)] : [];
     if (typeof chunk === 'string' && isWhole) this.#text = { text: chunk, encoding: encodingOf(encoding) };
     this.#hasEnded = true;
-    const callback = args.find((item) => typeof item === 'function');
-    if (callback !== undefined) this.#afterEnd.push(callback as () => void);
-    if (this.#isHolding) return this.#onHeldEnd?.();
+    const callback = args.find((item) => typeof item === 'function') as (() => void) | undefined;
+    if (this.#held) return this.#held.end(callback);
+    if (callback !== undefined) this.#afterEnd.push(callback);
     const last = isInPieces ? taken : undefined;
     void this.#finish(this.#head ?? readHead(this.#res), last);
+  }
+
+  /** What makes the reply has given up: nothing will end it. Inside `commit` that is a failure of the transaction. */
+  onDestroy(error: unknown): void {
+    if (this.#held) return this.#held.destroy(error);
+    if (!this.#hasEnded && !this.#isPassing) {
+      this.#hasEnded = true;
+      this.#abandon();
+    }
+    this.#pass(this.#before.destroy, error);
   }
 
   /** `last` are the chunks that have not gone out yet; `undefined` when nothing has. */
@@ -196,10 +245,14 @@ export class GuardedResponse<Tx> {
       this.#client.letGo();
       return void this.#pass(this.#before.end, Buffer.concat(last), ...this.#afterEnd);
     }
-    if (instead === undefined) return this.#send(head);
+    if (instead === undefined) this.#send(head);
+    else this.#sendInstead(instead);
+  }
+
+  #sendInstead({ status, headers, body }: HttpReply): void {
     this.#text = undefined;
-    this.#chunks = instead.body === undefined ? [] : [Buffer.from(instead.body)];
-    this.#send({ status: instead.status, message: '', headers: [...headerValues(instead.headers)] });
+    this.#chunks = body === undefined ? [] : [Buffer.from(body)];
+    this.#send({ status, message: '', headers: [...headerValues(headers)] });
   }
 
   #send(head: ResponseHead): void {
@@ -237,25 +290,12 @@ export class GuardedResponse<Tx> {
 
   #forget(): void {
     this.#chunks = [];
+    this.#head = undefined;
     this.#text = undefined;
     this.#size = 0;
-    this.#isHolding = false;
+    this.#held = undefined;
     this.#hasEnded = false;
-    this.#afterEnd = [];
   }
-}
-
-/** Frameworks may end the reply a little later than they were asked to; a handler that never does must not keep the transaction. */
-async function endedInTime(ended: Promise<void>): Promise<void> {
-  const late = new AbortController();
-  const wait = sleep(REPLY_WITHIN_MS, late.signal).then(
-    () => {
-      throw new HoldfastError('IDEMPOTENCY_REPLY_MISSING', { waitedMs: REPLY_WITHIN_MS });
-    },
-    () => undefined,
-  );
-  await Promise.race([ended, wait]);
-  late.abort();
 }
 
 type Getter = (this: object) => boolean;
@@ -288,6 +328,11 @@ function write(this: Guarded, chunk: unknown, ...rest: unknown[]): boolean {
 
 function end(this: Guarded, ...args: unknown[]): unknown {
   this[GUARD].onEnd(args);
+  return this;
+}
+
+function destroy(this: Guarded, error?: unknown): unknown {
+  this[GUARD].onDestroy(error);
   return this;
 }
 

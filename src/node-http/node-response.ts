@@ -17,7 +17,10 @@ export interface NodeResponse {
   writeHead(status: number, ...rest: unknown[]): unknown;
   write(chunk: unknown, ...rest: unknown[]): boolean;
   end(...args: unknown[]): unknown;
+  destroy(error?: unknown): unknown;
   emit(event: string, ...args: unknown[]): boolean;
+  rawListeners(event: string): unknown[];
+  removeListener(event: string, listener: (...args: never[]) => void): unknown;
   /** There in HTTP/2 too, but its types do not know it. */
   flushHeaders?(): void;
 }
@@ -28,11 +31,13 @@ export interface ResponseFunctions {
   readonly writeHead: (this: NodeResponse, status: number, ...rest: unknown[]) => unknown;
   readonly write: (this: NodeResponse, chunk: unknown, ...rest: unknown[]) => boolean;
   readonly end: (this: NodeResponse, ...args: unknown[]) => unknown;
+  readonly destroy: (this: NodeResponse, error?: unknown) => unknown;
   readonly flushHeaders: ((this: NodeResponse) => void) | undefined;
 }
 
 /** Those it has now. */
 export function functionsOf(res: NodeResponse): ResponseFunctions {
   const now = res as unknown as ResponseFunctions;
-  return { emit: now.emit, writeHead: now.writeHead, write: now.write, end: now.end, flushHeaders: now.flushHeaders };
+  const { emit, writeHead, write, end, destroy, flushHeaders } = now;
+  return { emit, writeHead, write, end, destroy, flushHeaders };
 }

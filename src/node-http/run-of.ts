@@ -1,16 +1,16 @@
-import type { RouteRun } from '../idempotency/http/http-run.ts';
 import { HoldfastError } from '../kernel/error.ts';
+import type { ResponseRun } from './framework.ts';
 
 // A symbol of our own: nothing a client sends can look like it. A weak map would keep every request until old memory is looked through.
 const RUN = Symbol('run');
 
 interface Noted {
-  readonly run: RouteRun<unknown, void>;
+  readonly run: ResponseRun<unknown>;
   readonly isReal: boolean;
 }
 
 /** Notes the run that a request belongs to, and whether it is guarded. */
-export function setRun<Tx>(request: object, run: RouteRun<Tx, void>, isReal: boolean): void {
+export function noteRun<Tx>(request: object, run: ResponseRun<Tx>, isReal: boolean): void {
   const noted: Noted = { run, isReal };
   Object.defineProperty(request, RUN, { value: noted, configurable: true });
 }
@@ -29,8 +29,8 @@ function notedOf(request: object): Noted | undefined {
  * through the outbox, and the reply it ends are committed together, and the reply is sent after that. Throws `IDEMPOTENCY_NO_RUN`
  * where the route is not guarded.
  */
-export function runOf<Tx = unknown>(request: object): RouteRun<Tx, void> {
+export function runOf<Tx = unknown>(request: object): ResponseRun<Tx> {
   const run = notedOf(request)?.run;
   if (run === undefined) throw new HoldfastError('IDEMPOTENCY_NO_RUN', {});
-  return run as RouteRun<Tx, void>;
+  return run as ResponseRun<Tx>;
 }

@@ -1,7 +1,8 @@
-import { HttpRun, type RouteRun } from '../idempotency/http/http-run.ts';
+import { HttpRun } from '../idempotency/http/http-run.ts';
 import { unguardedRun } from '../idempotency/http/unguarded-run.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
 import { RunView } from '../idempotency/run-view.ts';
+import type { Framework, ResponseRun } from './framework.ts';
 import { GuardedResponse } from './guarded-response.ts';
 import type { NodeResponse } from './node-response.ts';
 
@@ -9,10 +10,14 @@ import type { NodeResponse } from './node-response.ts';
  * The run of a request that is not guarded. Inside `commit` its reply is held back as a guarded one's: it is sent when the transaction
  * is through, and not at all if that fails. Nothing is kept. A handler that does not commit has its response as it is.
  */
-export function unguardedResponse<Tx>(res: NodeResponse, idempotency: Idempotency<Tx>): RouteRun<Tx, void> {
+export function unguardedResponse<Tx>(
+  res: NodeResponse,
+  idempotency: Idempotency<Tx>,
+  framework?: Framework,
+): ResponseRun<Tx> {
   const facts = unguardedRun<Tx, void>(idempotency);
-  let held: RouteRun<Tx, void> | undefined;
-  const hold = (): RouteRun<Tx, void> => {
+  let held: ResponseRun<Tx> | undefined;
+  const hold = (): ResponseRun<Tx> => {
     const run = {
       number: facts.number,
       signal: facts.signal,
@@ -21,9 +26,10 @@ export function unguardedResponse<Tx>(res: NodeResponse, idempotency: Idempotenc
       commit: async <T>(work: (tx: Tx) => Promise<{ readonly value: T }>): Promise<T> =>
         idempotency.transaction(async (tx) => (await work(tx)).value),
     };
-    return new GuardedResponse(res, new HttpRun(run, {}, noWinner), undefined).routeRun();
+    return new GuardedResponse(res, new HttpRun(run, {}, noWinner), undefined, framework).routeRun();
   };
-  return new RunView(facts, async (work) => (held ??= hold()).commit(work));
+  const commit: ResponseRun<Tx>['commit'] = async (work) => (held ??= hold()).commit(work);
+  return new RunView(facts, commit);
 }
 
 /** Nobody takes over a run that nobody else knows of. */

@@ -11,6 +11,7 @@ import * as onFastify from '../../src/fastify/index.ts';
 import * as onHono from '../../src/hono/index.ts';
 import { type Idempotency, idempotent, type Resolution, type RouteOptions } from '../../src/idempotency/index.ts';
 import { amount } from '../support/amount.ts';
+import { type Streamed, type StreamKind, writeTo } from './streams.ts';
 
 /** What a handler answers, whatever the framework. */
 export interface Reply {
@@ -20,7 +21,12 @@ export interface Reply {
   readonly body?: string | Uint8Array<ArrayBuffer>;
   /** Sent in pieces, each when it is there. */
   readonly pieces?: () => AsyncIterable<Uint8Array>;
+  /** Sent as the framework sends such a stream. */
+  readonly stream?: Streamed;
 }
+
+/** Called with who asks before the guard begins, as a hook that looks the user up. */
+export type Auth = (person: string) => Promise<void>;
 
 /** What a handler may do besides answering. */
 export interface Work<Tx> {
@@ -45,39 +51,48 @@ export type CommonOptions = Omit<RouteOptions<never>, 'person' | 'unknown' | 'co
 /** A server on a port of its own. */
 interface Listening {
   readonly url: string;
+  readonly server: Server;
   close(): Promise<void>;
 }
 
 export interface Adapter {
   readonly name: string;
-  serve<Tx>(idem: Idempotency<Tx>, options: CommonOptions, handle: Handle<Tx>): Promise<Listening>;
+  readonly streams: readonly StreamKind[];
+  serve<Tx>(idem: Idempotency<Tx>, options: CommonOptions, handle: Handle<Tx>, auth?: Auth): Promise<Listening>;
 }
 
 export const ADAPTERS: readonly Adapter[] = [
-  { name: 'Express', serve: serveExpress },
-  { name: 'Fastify', serve: serveFastify },
-  { name: 'Hono', serve: serveHono },
-  { name: 'a fetch handler', serve: serveFetch },
+  { name: 'Express', streams: ['node bytes', 'node texts', 'writes', 'pipeline'], serve: serveExpress },
+  {
+    name: 'Fastify',
+    streams: ['node bytes', 'node texts', 'web bytes', 'web texts', 'a Response'],
+    serve: serveFastify,
+  },
+  { name: 'Hono', streams: ['web bytes', 'web texts', 'a Response'], serve: serveHono },
+  { name: 'a fetch handler', streams: ['web bytes', 'web texts', 'a Response'], serve: serveFetch },
   // Loaded when they are used: every process that tests start would wait for them.
   {
     name: 'Koa',
-    serve: async (idem, options, handle) => {
+    streams: ['node bytes', 'node texts', 'web bytes', 'a Response'],
+    serve: async (idem, options, handle, auth) => {
       const { koaApp } = await import('./koa-app.ts');
-      return listening(koaApp(idem, routeOptions(options, headerOfNode), handle));
+      return listening(koaApp(idem, routeOptions(options, headerOfNode), handle, auth));
     },
   },
   {
     name: 'Nest on Express',
-    serve: async (idem, options, handle) => {
+    streams: ['node bytes', 'node texts', 'writes', 'pipeline'],
+    serve: async (idem, options, handle, auth) => {
       const { serveNestOnExpress } = await import('./nest-app.ts');
-      return serveNestOnExpress(idem, routeOptions(options, headerOfNode), handle);
+      return serveNestOnExpress(idem, routeOptions(options, headerOfNode), handle, auth);
     },
   },
   {
     name: 'Nest on Fastify',
-    serve: async (idem, options, handle) => {
+    streams: ['node bytes', 'node texts', 'web bytes', 'a Response'],
+    serve: async (idem, options, handle, auth) => {
       const { serveNestOnFastify } = await import('./nest-app.ts');
-      return serveNestOnFastify(idem, routeOptions(options, headerOfNode), handle);
+      return serveNestOnFastify(idem, routeOptions(options, headerOfNode), handle, auth);
     },
   },
 ];
@@ -100,7 +115,7 @@ function routeOptions<Req>(
   };
 }
 
-function headerOfNode({ headers }: Pick<ExpressRequest, 'headers'>, name: string): string {
+export function headerOfNode({ headers }: Pick<ExpressRequest, 'headers'>, name: string): string {
   return String(headers[name]);
 }
 
@@ -108,15 +123,25 @@ function headerOf({ headers }: Request, name: string): string {
   return headers.get(name) ?? '';
 }
 
-async function serveExpress<Tx>(idem: Idempotency<Tx>, options: CommonOptions, handle: Handle<Tx>): Promise<Listening> {
+async function serveExpress<Tx>(
+  idem: Idempotency<Tx>,
+  options: CommonOptions,
+  handle: Handle<Tx>,
+  auth?: Auth,
+): Promise<Listening> {
   const app = express();
   app.use(express.json({ limit: '20mb' }), express.raw({ limit: '20mb' }));
   const guard = onExpress.idempotent(idem, routeOptions<ExpressRequest>(options, headerOfNode));
+  app.use(async (request: ExpressRequest, _response: ExpressResponse, next: () => void) => {
+    await auth?.(headerOfNode(request, 'x-person'));
+    next();
+  });
   app.all('/do/:what', guard, async (request: ExpressRequest, response: ExpressResponse) => {
-    const send = async ({ status, headers = {}, body, pieces }: Reply): Promise<void> => {
+    const send = async ({ status, headers = {}, body, pieces, stream }: Reply): Promise<void> => {
       if (status !== undefined) response.status(status);
       response.set(headers);
-      if (pieces !== undefined) Readable.from(pieces()).pipe(response);
+      if (stream !== undefined) await writeTo(response, stream);
+      else if (pieces !== undefined) Readable.from(pieces()).pipe(response);
       else if (body === undefined) response.end();
       else if (typeof body === 'string') response.send(body);
       else response.send(Buffer.from(body));
@@ -139,7 +164,12 @@ async function serveExpress<Tx>(idem: Idempotency<Tx>, options: CommonOptions, h
   return listening(createServer(app));
 }
 
-async function serveFastify<Tx>(idem: Idempotency<Tx>, options: CommonOptions, handle: Handle<Tx>): Promise<Listening> {
+async function serveFastify<Tx>(
+  idem: Idempotency<Tx>,
+  options: CommonOptions,
+  handle: Handle<Tx>,
+  auth?: Auth,
+): Promise<Listening> {
   const app = fastify({ bodyLimit: 20_000_000, forceCloseConnections: true });
   app.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, body),
@@ -147,19 +177,17 @@ async function serveFastify<Tx>(idem: Idempotency<Tx>, options: CommonOptions, h
   app.all(
     '/do/:what',
     {
-      preHandler: onFastify.idempotent(idem, routeOptions<FastifyRequest>(options, headerOfNode)),
+      preHandler: [
+        async (request: FastifyRequest) => auth?.(headerOfNode(request, 'x-person')),
+        onFastify.idempotent(idem, routeOptions<FastifyRequest>(options, headerOfNode)),
+      ],
     },
     async (request, reply) => {
-      const send = ({ status, headers = {}, body, pieces }: Reply): void => {
+      const send = async ({ status, headers = {}, body, pieces, stream }: Reply): Promise<void> => {
         if (status !== undefined) void reply.code(status);
         void reply.headers(headers);
-        void reply.send(
-          pieces === undefined
-            ? typeof body === 'string'
-              ? body
-              : body && Buffer.from(body)
-            : Readable.from(pieces()),
-        );
+        const plain = typeof body === 'string' ? body : body && Buffer.from(body);
+        await reply.send(stream ?? (pieces === undefined ? plain : Readable.from(pieces())));
       };
       const made = await handle({
         path: request.url,
@@ -170,16 +198,25 @@ async function serveFastify<Tx>(idem: Idempotency<Tx>, options: CommonOptions, h
           return undefined;
         },
       });
-      if (made !== undefined) send(made);
+      if (made !== undefined) await send(made);
       return reply;
     },
   );
   await app.listen({ port: 0, host: '127.0.0.1' });
-  return { url: urlOf(app.server), close: async () => app.close() };
+  return { url: urlOf(app.server), server: app.server, close: async () => app.close() };
 }
 
-async function serveHono<Tx>(idem: Idempotency<Tx>, options: CommonOptions, handle: Handle<Tx>): Promise<Listening> {
+async function serveHono<Tx>(
+  idem: Idempotency<Tx>,
+  options: CommonOptions,
+  handle: Handle<Tx>,
+  auth?: Auth,
+): Promise<Listening> {
   const app = new Hono();
+  app.use(async (context, next) => {
+    await auth?.(headerOf(context.req.raw, 'x-person'));
+    await next();
+  });
   app.all(
     '/do/:what',
     onHono.idempotent(
@@ -196,13 +233,23 @@ async function serveHono<Tx>(idem: Idempotency<Tx>, options: CommonOptions, hand
   return listening(nodeServer(app.fetch));
 }
 
-async function serveFetch<Tx>(idem: Idempotency<Tx>, options: CommonOptions, handle: Handle<Tx>): Promise<Listening> {
+async function serveFetch<Tx>(
+  idem: Idempotency<Tx>,
+  options: CommonOptions,
+  handle: Handle<Tx>,
+  auth?: Auth,
+): Promise<Listening> {
   const guarded = idempotent(idem, routeOptions(options, headerOf), async (request, run) => {
     const work = await fetchWork<Tx>(request, async (made) => run.commit(made));
     const reply = await handle(work);
     return reply === undefined ? work.committed() : toResponse(reply);
   });
-  return listening(nodeServer(guarded));
+  return listening(
+    nodeServer(async (request) => {
+      await auth?.(headerOf(request, 'x-person'));
+      return guarded(request);
+    }),
+  );
 }
 
 async function fetchWork<Tx>(
@@ -223,12 +270,13 @@ async function fetchWork<Tx>(
   };
 }
 
-function toResponse({ status = 200, headers = {}, body, pieces }: Reply): Response {
+function toResponse({ status = 200, headers = {}, body, pieces, stream: streamed }: Reply): Response {
+  if (streamed instanceof Response) return streamed;
   const lines = Object.entries(headers).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).map((item): [string, string] => [name, item]),
   );
   const stream = pieces && (Readable.toWeb(Readable.from(pieces())) as ReadableStream<Uint8Array>);
-  return new Response(stream ?? body ?? null, { status, headers: lines });
+  return new Response((streamed as ReadableStream | undefined) ?? stream ?? body ?? null, { status, headers: lines });
 }
 
 async function listening(server: Server): Promise<Listening> {
@@ -236,6 +284,7 @@ async function listening(server: Server): Promise<Listening> {
   await once(server, 'listening');
   return {
     url: urlOf(server),
+    server,
     close: async () => {
       const closed = once(server, 'close');
       server.close();

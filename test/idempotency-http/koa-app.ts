@@ -5,10 +5,15 @@ import KoaRouter from '@koa/router';
 import Koa from 'koa';
 import type { Idempotency } from '../../src/idempotency/index.ts';
 import { idempotent, type RouteOptions, runOf } from '../../src/koa/index.ts';
-import type { Handle, Reply } from './adapters.ts';
+import { type Auth, type Handle, headerOfNode, type Reply } from './adapters.ts';
 
 /** A server of Koa with a router and a parser of bodies. */
-export function koaApp<Tx>(idem: Idempotency<Tx>, options: RouteOptions<Koa.Context>, handle: Handle<Tx>): Server {
+export function koaApp<Tx>(
+  idem: Idempotency<Tx>,
+  options: RouteOptions<Koa.Context>,
+  handle: Handle<Tx>,
+  auth?: Auth,
+): Server {
   const app = new Koa();
   const router = new KoaRouter();
   app.use(async (context, next) => {
@@ -24,15 +29,15 @@ export function koaApp<Tx>(idem: Idempotency<Tx>, options: RouteOptions<Koa.Cont
     if (context.is('application/octet-stream')) context.request.body = Buffer.concat(await context.req.toArray());
     await next();
   });
+  app.use(async (context, next) => {
+    await auth?.(headerOfNode(context.req, 'x-person'));
+    await next();
+  });
   const guard = idempotent(idem, options);
   router.all('/do/:what', guard, async (context) => {
-    const send = ({ status, headers = {}, body, pieces }: Reply): void => {
-      context.body =
-        pieces === undefined
-          ? typeof body === 'object'
-            ? Buffer.from(body)
-            : (body ?? null)
-          : Readable.from(pieces());
+    const send = ({ status, headers = {}, body, pieces, stream }: Reply): void => {
+      const plain = typeof body === 'object' ? Buffer.from(body) : (body ?? null);
+      context.body = stream ?? (pieces === undefined ? plain : Readable.from(pieces()));
       if (status !== undefined) context.status = status;
       context.set(headers as Record<string, string | string[]>);
     };

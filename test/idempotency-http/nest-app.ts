@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import type { Server } from 'node:http';
 import { Readable } from 'node:stream';
 import { All, Controller, Module, Req, Res, UseInterceptors } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -8,12 +9,14 @@ import type { Request, Response } from 'express';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Idempotency } from '../../src/idempotency/index.ts';
 import { idempotent, type RouteOptions, runOf } from '../../src/nestjs/index.ts';
-import type { Handle, Reply } from './adapters.ts';
+import { type Auth, type Handle, headerOfNode, type Reply } from './adapters.ts';
+import { writeTo } from './streams.ts';
 
 type AnyRequest = Request | FastifyRequest;
 
 interface Served {
   readonly url: string;
+  readonly server: Server;
   close(): Promise<void>;
 }
 
@@ -22,7 +25,7 @@ function moduleOf<Tx>(
   idem: Idempotency<Tx>,
   options: RouteOptions<AnyRequest>,
   handle: Handle<Tx>,
-  send: (response: never, reply: Reply) => void,
+  send: (response: never, reply: Reply) => Promise<void>,
 ): new () => object {
   class Orders {
     async do(request: AnyRequest, response: never): Promise<void> {
@@ -35,7 +38,7 @@ function moduleOf<Tx>(
           return undefined;
         },
       });
-      if (reply !== undefined) send(response, reply);
+      if (reply !== undefined) await send(response, reply);
     }
   }
   class App {
@@ -55,12 +58,14 @@ export async function serveNestOnExpress<Tx>(
   idem: Idempotency<Tx>,
   options: RouteOptions<AnyRequest>,
   handle: Handle<Tx>,
+  auth?: Auth,
 ): Promise<Served> {
   const app = await NestFactory.create<NestExpressApplication>(
-    moduleOf(idem, options, handle, (response: Response, { status, headers = {}, body, pieces }) => {
+    moduleOf(idem, options, handle, async (response: Response, { status, headers = {}, body, pieces, stream }) => {
       if (status !== undefined) response.status(status);
       response.set(headers);
-      if (pieces !== undefined) Readable.from(pieces()).pipe(response);
+      if (stream !== undefined) await writeTo(response, stream);
+      else if (pieces !== undefined) Readable.from(pieces()).pipe(response);
       else if (body === undefined) response.end();
       else response.send(typeof body === 'string' ? body : Buffer.from(body));
     }),
@@ -69,27 +74,34 @@ export async function serveNestOnExpress<Tx>(
   );
   app.useBodyParser('json', { limit: '20mb' });
   app.useBodyParser('raw', { limit: '20mb' });
+  app.use(async (request: Request, _response: Response, next: () => void) => {
+    await auth?.(headerOfNode(request, 'x-person'));
+    next();
+  });
   await app.listen(0, '127.0.0.1');
-  return { url: await app.getUrl(), close: () => app.close() };
+  return { url: await app.getUrl(), server: app.getHttpServer(), close: () => app.close() };
 }
 
 export async function serveNestOnFastify<Tx>(
   idem: Idempotency<Tx>,
   options: RouteOptions<AnyRequest>,
   handle: Handle<Tx>,
+  auth?: Auth,
 ): Promise<Served> {
   const app = await NestFactory.create<NestFastifyApplication>(
-    moduleOf(idem, options, handle, (response: FastifyReply, { status, headers = {}, body, pieces }) => {
+    moduleOf(idem, options, handle, async (response: FastifyReply, { status, headers = {}, body, pieces, stream }) => {
       if (status !== undefined) void response.code(status);
       void response.headers(headers);
       const bytes = typeof body === 'string' || body === undefined ? body : Buffer.from(body);
-      void response.send(pieces === undefined ? bytes : Readable.from(pieces()));
+      await response.send(stream ?? (pieces === undefined ? bytes : Readable.from(pieces())));
     }),
     new FastifyAdapter({ bodyLimit: 20_000_000, forceCloseConnections: true }),
     { logger: false, bodyParser: false },
   );
+  const instance = app.getHttpAdapter().getInstance();
+  instance.addHook('preHandler', async (request) => auth?.(headerOfNode(request, 'x-person')));
   app.useBodyParser('application/json');
   app.useBodyParser('application/octet-stream');
   await app.listen(0, '127.0.0.1');
-  return { url: await app.getUrl(), close: () => app.close() };
+  return { url: await app.getUrl(), server: app.getHttpServer(), close: () => app.close() };
 }

@@ -29,6 +29,11 @@ export async function finishWithResponse<Tx>(
     throw error;
   }
   const reply = { status: response.status, headers: headerLines(response.headers) };
+  const refusal = run.refusal({ ...reply, body: undefined });
+  if (refusal !== undefined) {
+    response.body?.cancel().catch(() => undefined);
+    return toResponse((await run.keep(refusal)) ?? refusal);
+  }
   if (response.body === null) {
     const instead = await run.finish({ ...reply, body: undefined });
     return instead === undefined ? marked(run, response, null) : toResponse(instead);
@@ -122,12 +127,12 @@ async function drain<Tx>(run: HttpRun<Tx>, source: Source, finish: () => Promise
 /** Reads a body and remembers what it read: all of it, or until it has become too large. */
 class Source {
   readonly taken: Uint8Array[] = [];
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #reader: ReadableStreamDefaultReader<unknown>;
   readonly #maxBytes: number;
   readonly #remembersAll: boolean;
   #size = 0;
 
-  constructor(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number, remembersAll = false) {
+  constructor(reader: ReadableStreamDefaultReader<unknown>, maxBytes: number, remembersAll = false) {
     this.#reader = reader;
     this.#maxBytes = maxBytes;
     this.#remembersAll = remembersAll;
@@ -140,11 +145,12 @@ class Source {
   async next(): Promise<Uint8Array | undefined> {
     const { done, value } = await this.#reader.read();
     if (done) return undefined;
+    const bytes = bytesOf(value);
     const isForgotten = this.isTooLarge && !this.#remembersAll;
-    this.#size += value.length;
+    this.#size += bytes.length;
     if (isForgotten) this.taken.length = 0;
-    else this.taken.push(value);
-    return value;
+    else this.taken.push(bytes);
+    return bytes;
   }
 
   cancel(): void {
@@ -154,6 +160,15 @@ class Source {
   all(): Uint8Array<ArrayBuffer> {
     return joined(this.taken, this.#size);
   }
+}
+
+/** The standard knows bytes only; servers on Node also send the texts that a stream of Node's own yields, and so do we. */
+function bytesOf(chunk: unknown): Uint8Array {
+  if (chunk instanceof Uint8Array) return chunk;
+  if (typeof chunk === 'string') return new TextEncoder().encode(chunk);
+  if (chunk instanceof ArrayBuffer) return new Uint8Array(chunk);
+  if (ArrayBuffer.isView(chunk)) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  throw new HoldfastError('IDEMPOTENCY_NO_RESPONSE', { found: `a Response whose body yields a ${typeof chunk}` });
 }
 
 function marked<Tx>(run: HttpRun<Tx>, response: Response, body: Uint8Array | ReadableStream | null): Response {

@@ -21,6 +21,7 @@ export class HttpRun<Tx> implements RunFacts {
   readonly #run: OpenRun<Tx>;
   readonly #options: Pick<RouteOptions<never>, 'atomic' | 'keep' | 'keepHeaders' | 'maxReplyBytes'>;
   readonly #winner: () => Promise<HttpReply>;
+  #hasTried = false;
   #isCommitted = false;
 
   constructor(
@@ -68,7 +69,27 @@ export class HttpRun<Tx> implements RunFacts {
       await this.doubt();
       throw error;
     }
-    return verdict === 'keep' ? this.keep(reply) : this.#end({ kind: verdict });
+    if (verdict !== 'keep') return this.#end({ kind: verdict });
+    const refusal = this.#uncommitted(reply);
+    return refusal === undefined ? this.keep(reply) : ((await this.keep(refusal)) ?? refusal);
+  }
+
+  /**
+   * What to answer and keep instead of a reply whose first byte is there: that of an atomic route whose handler has not called `commit`.
+   * What the handler did outside of it may have happened, so the refusal is kept and nothing runs again.
+   */
+  refusal(reply: CapturedReply): HttpReply | undefined {
+    const refusal = this.#uncommitted(reply);
+    try {
+      return refusal !== undefined && this.#verdict(reply) === 'keep' ? refusal : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  #uncommitted({ status }: CapturedReply): HttpReply | undefined {
+    const isRefused = this.#options.atomic === true && !this.#hasTried && status < 400;
+    return isRefused ? problemReply('not-committed') : undefined;
   }
 
   /** Keeps a reply, whatever the route says of such replies. */
@@ -90,6 +111,7 @@ export class HttpRun<Tx> implements RunFacts {
     work: (tx: Tx) => Promise<Reply>,
     captured: (reply: Reply) => Promise<CapturedReply>,
   ): Promise<Reply> {
+    this.#hasTried = true;
     const value = await this.#run.commit(async (tx) => {
       const made = await work(tx);
       return { value: made, end: this.#kept(await captured(made)) };

@@ -9,6 +9,7 @@ export type ProblemName =
   | 'key-invalid'
   | 'key-missing'
   | 'mismatch'
+  | 'not-committed'
   | 'person-unknown'
   | 'reply-not-kept'
   | 'store-down'
@@ -43,6 +44,12 @@ const PROBLEMS: Readonly<Record<ProblemName, readonly [status: number, title: st
     422,
     'This key was used for another request',
     'Send the original request with this key, or a new key with this request.',
+  ],
+  'not-committed': [
+    500,
+    'The handler of this atomic route answered without commit',
+    'It is not run again with this key: what it did outside of commit may have happened, so look up the result. ' +
+      'Make the reply inside run.commit(), or leave out atomic: true.',
   ],
   failed: [500, 'The request failed', 'Sending it again with this key gives the same answer.'],
   'store-down': [

@@ -46,6 +46,7 @@ export const OWN_CODES: Readonly<Record<ErrorCode, Rule>> = {
   IDEMPOTENCY_NOT_KEPT: { kind: 'terminal', verdict: 'fail' },
   IDEMPOTENCY_NO_RESPONSE: { kind: 'invalid', verdict: 'fail' },
   IDEMPOTENCY_NO_RUN: { kind: 'invalid', verdict: 'fail' },
+  IDEMPOTENCY_REPLY_COMMITTED: { kind: 'invalid', verdict: 'fail' },
   IDEMPOTENCY_REPLY_MISSING: { kind: 'invalid', verdict: 'fail' },
   IDEMPOTENCY_REPLY_SENT: { kind: 'invalid', verdict: 'fail' },
   IDEMPOTENCY_RUN_ENDED: { kind: 'invalid', verdict: 'fail' },
