@@ -7,10 +7,10 @@ import { retryHolds } from './lines.ts';
 import type { LineChange } from './key-line.ts';
 import type { OwnedUnit } from './owned-unit.ts';
 import type { RefusedReason, RelayEvent } from './relay-event.ts';
-import type { Behind, Delivery, DeliveryError, Settlement } from './relay-store.ts';
+import type { Delivery, DeliveryError, Settlement } from './relay-store.ts';
 import { deadPlan, planFailure } from './run-failure.ts';
 import type { Run, RunOutcome } from './run.ts';
-import type { SettledAs, Settler } from './settler.ts';
+import type { PendingResult, SettledAs, Settler } from './settler.ts';
 
 /** What concluding runs needs from the work floor. */
 export interface ConclusionHost<Tx> {
@@ -32,6 +32,13 @@ export interface ConclusionHost<Tx> {
 // yet, would be asked without end.
 const PAUSE_MS = 250;
 const REFUSED_PAUSE_MS = 50;
+
+const PARKED: DeliveryError = {
+  name: 'Parked',
+  code: 'PARKED',
+  kind: 'parked',
+  message: 'set aside behind a dead letter of its key',
+};
 
 /** What follows the end of a run: the line of its key goes on, the result is written, and what happened is told. */
 export class Conclusions<Tx> {
@@ -109,21 +116,24 @@ export class Conclusions<Tx> {
     this.#settle(run, handler, settlement, holds ? 'waits' : 'yields', event);
   }
 
-  /** Sets a delivery aside behind a dead letter of its key. */
-  park(unit: OwnedUnit, delivery: Delivery, handler: HandlerDefinition<Tx>, behind: Behind): void {
-    const { seq, state, version, cycle, attempts } = delivery;
-    const message = 'set aside behind a dead letter of its key';
-    const error = { name: 'Parked', code: 'PARKED', kind: 'parked', message };
-    const target = { token: unit.token, seq, state, version, cycle };
-    const settlement = { ...target, kind: 'dead', attempts, error, holds: true, behind } as const;
-    this.#write(unit, delivery, handler, settlement, { kind: 'parked', handler: handler.name, delivery });
-  }
-
-  /** A delivery whose time has come stands in line from now on. */
-  lineUp(unit: OwnedUnit, delivery: Delivery, handler: HandlerDefinition<Tx>): void {
-    const { seq, state, version, cycle } = delivery;
-    const settlement = { token: unit.token, seq, state, version, cycle, kind: 'ready' } as const;
-    this.#write(unit, delivery, handler, settlement, undefined);
+  /**
+   * Parks deliveries together behind a dead letter of their key, all of them or none; without one, they are due and stand in line as ready
+   * from now on.
+   */
+  move(
+    unit: OwnedUnit,
+    deliveries: readonly Delivery[],
+    handler: HandlerDefinition<Tx>,
+    behind: number | undefined,
+  ): void {
+    const results = deliveries.map((delivery) => {
+      const { seq, state, version, cycle, attempts } = delivery;
+      const target = { token: unit.token, seq, state, version, cycle };
+      if (behind === undefined) return this.#result(unit, delivery, handler, { ...target, kind: 'ready' }, undefined);
+      const settlement = { ...target, kind: 'dead', attempts, error: PARKED, holds: true, behind } as const;
+      return this.#result(unit, delivery, handler, settlement, { kind: 'parked', handler: handler.name, delivery });
+    });
+    this.#host.settler.addTogether(results);
   }
 
   /** The lease passed to another, and perhaps back. The row tells what became of it. */
@@ -187,7 +197,19 @@ export class Conclusions<Tx> {
     event: RelayEvent | undefined,
     onSettled?: () => void,
   ): void {
-    this.#host.settler.add(settlement, (answer) => {
+    this.#host.settler.addTogether([this.#result(unit, delivery, handler, settlement, event, onSettled)]);
+  }
+
+  /** What is written, and what follows the answer. */
+  #result(
+    unit: OwnedUnit,
+    delivery: Delivery,
+    handler: HandlerDefinition<Tx>,
+    settlement: Settlement,
+    event: RelayEvent | undefined,
+    onSettled?: () => void,
+  ): PendingResult {
+    const onAnswer = (answer: SettledAs): void => {
       if (answer.kind === 'impossible' && settlement.kind !== 'dead') {
         // The database cannot take this result. Running the message again would end the same way: it is a dead letter.
         const { token, seq, state, version, cycle } = settlement;
@@ -201,8 +223,10 @@ export class Conclusions<Tx> {
       }
       if (answer.kind === 'written' && 'delayMs' in settlement) this.#host.dueIn(settlement.delayMs);
       this.#answered(unit, delivery, handler.name, event, answer);
+      if (answer.kind === 'written' && settlement.kind === 'dead') unit.buried(delivery);
       onSettled?.();
-    });
+    };
+    return { settlement, onAnswer };
   }
 
   #answered(

@@ -13,7 +13,7 @@ import { commitSafely } from './local-fault.ts';
 import { OwnedUnit, type UnitSink } from './owned-unit.ts';
 import { ProbeTurns } from './probe-turns.ts';
 import type { RelayEvent } from './relay-event.ts';
-import type { Behind, Delivery, FreeUnit, Lane, RelaySession, Token } from './relay-store.ts';
+import type { Delivery, FreeUnit, Lane, RelaySession, Token } from './relay-store.ts';
 import { failureOf, runGroup, runHandler, type RunnerHost } from './run-handler.ts';
 import { runPublishing, sequenceText } from './run-publishing.ts';
 import { afterCommit, Run, type RunOutcome } from './run.ts';
@@ -39,6 +39,10 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
   readonly tell: (event: RelayEvent) => void;
   readonly quiet: () => void;
   readonly dueIn: (ms: number) => void;
+  /** What is asked of a unit may be loaded now. */
+  readonly loadable: () => void;
+  /** Something was refused: find out whether this worker still lives. */
+  readonly doubt: () => void;
   readonly wrapRun: RunWrapper | undefined;
   /** A read is on its way: what is settled now may still be in its answer. */
   isReading = false;
@@ -65,6 +69,8 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     this.tell = options.tell;
     this.quiet = options.onQuiet;
     this.dueIn = options.onDueIn;
+    this.loadable = options.onLoad;
+    this.doubt = options.onDoubt;
     this.wrapRun = options.wrapRun;
     this.settler = new Settler({
       effects: options.effects,
@@ -149,7 +155,10 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
 
   /** The lease is lost, or given back: what runs is told to stop, and its result will be refused. */
   dropUnit(unitNumber: number): void {
-    this.#unmarks.add(this.units.get(unitNumber));
+    const unit = this.units.get(unitNumber);
+    this.#unmarks.add(unit);
+    // Results of it still come in, and would start what it has queued beside what whoever has it now starts: this process, perhaps.
+    unit?.forget();
     this.units.delete(unitNumber);
     const lane = this.laneOf(unitNumber);
     lane?.removeUnit(unitNumber);
@@ -158,19 +167,14 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     }
   }
 
-  /** What is asked of a unit may be loaded now. */
-  loadable(): void {
-    this.#options.onLoad();
-  }
-
   /** Starts over with a unit, after a while: something about its rows is not as this process remembers. */
   reload(unit: OwnedUnit, afterMs = 0): void {
     if (this.units.get(unit.token.unit) !== unit) return;
     this.laneOf(unit.token.unit)?.removeUnit(unit.token.unit);
     unit.forget();
-    if (afterMs === 0) return this.#options.onLoad();
+    if (afterMs === 0) return this.loadable();
     unit.loadAfterMs = this.effects.monoMs() + afterMs;
-    this.effects.setTimer(() => this.#options.onLoad(), afterMs);
+    this.effects.setTimer(() => this.loadable(), afterMs);
   }
 
   runnable(delivery: Delivery): void {
@@ -182,10 +186,9 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     void this.#fetchTail(unit, line, seqs, isAhead);
   }
 
-  moved(unit: OwnedUnit, delivery: Delivery, behind?: Behind): void {
-    const handler = this.laneOf(delivery.unit)?.handler;
-    if (handler && behind) this.#conclusions.park(unit, delivery, handler, behind);
-    else if (handler) this.#conclusions.lineUp(unit, delivery, handler);
+  moved(unit: OwnedUnit, deliveries: readonly Delivery[], behind?: number): void {
+    const handler = this.laneOf(unit.token.unit)?.handler;
+    if (handler) this.#conclusions.move(unit, deliveries, handler, behind);
   }
 
   /** Starts what may run, once all that is being told now has been told. */
@@ -336,11 +339,6 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     this.doubt();
   }
 
-  /** Something was refused: find out whether this worker still lives. */
-  doubt(): void {
-    this.#options.onDoubt();
-  }
-
   /** The result of a run is written, or refused. */
   settled(run: Run<Tx>): void {
     this.#careful.over(run);
@@ -375,7 +373,9 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     const rows = seqs.map((seq) => ({ seq, state: 'ready' as const, version: unit.versionOf(seq) }));
     try {
       const deliveries = await this.session.fetch(rows, unit.token.unit, isAhead);
-      if (unit.forgets === forgotten) unit.addFetched(line, deliveries);
+      // One that did not come was edited, or is gone: without it, those behind it would run before it.
+      if (unit.forgets === forgotten && deliveries.length < seqs.length) this.reload(unit);
+      else if (unit.forgets === forgotten) unit.addFetched(line, deliveries);
     } catch (error) {
       this.#storeFailed('fetch', error);
       this.reload(unit, PAUSE_MS);

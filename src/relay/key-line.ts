@@ -25,6 +25,8 @@ export class KeyLine {
   width = 1;
   /** How many of its tail are asked for at once. */
   fetchSize = 0;
+  /** Dead letters of it that are being written, parked ones too. */
+  burying = 0;
   /** Nothing in its queue has its payload with it. */
   isLight = true;
   readonly queue: Fifo<Delivery> = new Fifo();
@@ -70,6 +72,10 @@ export class KeyLine {
 
   isHolder(seq: number): boolean {
     return this.#holders?.has(seq) ?? false;
+  }
+
+  isDead(seq: number): boolean {
+    return this.#holders?.get(seq) === 'dead';
   }
 
   hold(seq: number, state: HolderState): void {

@@ -18,6 +18,9 @@ export function depthOf(line: KeyLine, chars: number): number {
   return width === 0 || line.isHeld ? 0 : DEEP;
 }
 
+/** How many are parked at once behind a dead letter. */
+export const PARK_AT_ONCE: number = FETCH_AT_ONCE;
+
 /** What is kept of the line is nearly worked off, so that more of its tail is to be fetched. */
 export function isShort(line: KeyLine, chars: number): boolean {
   const { width } = line;

@@ -62,15 +62,54 @@ describe('a line', () => {
     expect(unit.waitingKeys).toBe(0);
   });
 
-  test('is set aside behind a dead one where the handler parks, what comes later too', () => {
+  test('is parked behind a dead one where the handler parks, together and once that is written, what comes later after it', () => {
     const unit = ownedUnit({ parks: true });
     for (const seq of [1, 2, 3]) unit.addReady(row(seq, 'a'));
     start(unit);
     end(unit, row(1, 'a'), 'blocks');
     unit.addReady(row(4, 'a'));
     unit.addReady(row(5, 'b'));
+    expect(told.parked).toEqual([]);
+    unit.buried(row(1, 'a'));
+    unit.addReady(row(6, 'a'));
     expect(told.parked).toEqual([2, 3, 4]);
+    for (const seq of [2, 3, 4]) {
+      unit.settled(row(seq, 'a'), false);
+      expect(told.parked).toEqual([2, 3, 4]);
+      unit.buried(row(seq, 'a'));
+    }
+    expect(told.parked).toEqual([2, 3, 4, 6]);
     expect(told.runnable.map(({ seq }) => seq)).toEqual([5]);
+  });
+
+  test('is not parked while some of it that stand before still run: they may go back in line', () => {
+    const unit = ownedUnit({ parks: true });
+    for (const seq of [1, 2, 3]) unit.addReady(row(seq, 'a'));
+    start(unit);
+    expect(unit.takeMore('a', 1).map(({ seq }) => seq)).toEqual([2]);
+    unit.started(row(2, 'a'));
+    end(unit, row(1, 'a'), 'blocks');
+    unit.buried(row(1, 'a'));
+    expect(told.parked).toEqual([]);
+    unit.interrupted(row(2, 'a'));
+    unit.forget();
+    unit.load({ unit: 7, poke: 0, holders: [{ key: 'a', seq: 1, isDead: true }] });
+    unit.addReady(row(2, 'a'));
+    expect(told.parked).toEqual([2]);
+    unit.addReady(row(3, 'a'));
+    unit.buried(row(2, 'a'));
+    expect(told.parked).toEqual([2, 3]);
+  });
+
+  test('of a unit that was lost starts nothing more, whatever results of it still come in', () => {
+    const unit = ownedUnit();
+    for (const seq of [1, 2]) unit.addReady(row(seq, 'a'));
+    start(unit);
+    unit.ended(row(1, 'a'), 'passes');
+    unit.forget();
+    unit.settled(row(1, 'a'), false);
+    unit.passed(row(1, 'a'));
+    expect(told.runnable).toEqual([]);
   });
 
   test('keeps only places beyond the first few, and asks for their deliveries when their turn comes', () => {

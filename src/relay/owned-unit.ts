@@ -1,8 +1,9 @@
 import { DueRows } from './due-rows.ts';
-import { type HolderState, KeyLine, type LineChange } from './key-line.ts';
-import { depthOf, isShort, noteFetched, takeTail, withoutPayload } from './line-room.ts';
+import type { KeyLine, LineChange } from './key-line.ts';
+import { KeyQueues } from './key-queues.ts';
+import { depthOf, isShort, noteFetched, PARK_AT_ONCE, takeTail, withoutPayload } from './line-room.ts';
 import { type Lines, widthOf } from './lines.ts';
-import type { Behind, Delivery, Token, UnitLoad } from './relay-store.ts';
+import type { Delivery, Token, UnitLoad } from './relay-store.ts';
 import { Settling } from './settling.ts';
 import { StartMarks } from './start-marks.ts';
 
@@ -12,8 +13,8 @@ export interface UnitSink {
   runnable(delivery: Delivery): void;
   /** These places in line are next and their deliveries must be fetched; `isAhead`: without large payloads. */
   wanted(unit: OwnedUnit, line: KeyLine, seqs: readonly number[], isAhead: boolean): void;
-  /** To be set aside behind a dead letter; without one: it is due and there is no place for it, so it is to stand in line as ready. */
-  moved(unit: OwnedUnit, delivery: Delivery, behind?: Behind): void;
+  /** To be parked together, in their order, behind a dead letter; without one: due and without a place, so to stand in line as ready. */
+  moved(unit: OwnedUnit, deliveries: readonly Delivery[], behind?: number): void;
   /** It was to leave, and nothing runs there any more. */
   quiet(): void;
 }
@@ -47,15 +48,13 @@ export class OwnedUnit {
   readonly #parks: boolean;
   readonly #widths: Lines | undefined;
   readonly #taken: () => number;
-  readonly #lines = new Map<string, KeyLine>();
+  readonly #lines = new KeyQueues();
   readonly #running = new Map<number, Delivery>();
   readonly #settling = new Settling();
   /** Settled, but a read that is on its way may still show them. */
   readonly #fading = new Set<number>();
   readonly #due = new DueRows();
   readonly #editedTail = new Map<number, number>();
-  #waitingKeys = 0;
-  readonly #deadHolders = new Set<number>();
 
   constructor(
     token: Token,
@@ -90,12 +89,12 @@ export class OwnedUnit {
 
   /** What stands behind its dead letters need not be read. Where it is parked it must. */
   get skipsBlocked(): boolean {
-    return !this.#parks && this.#deadHolders.size > 0;
+    return !this.#parks && this.#lines.areSomeBlocked;
   }
 
   /** How many keys wait until one of theirs is tried again. */
   get waitingKeys(): number {
-    return this.#waitingKeys;
+    return this.#lines.waitingCount;
   }
 
   /** Forgets what is queued; what runs goes on. The unit must be loaded again before it is read. */
@@ -117,7 +116,7 @@ export class OwnedUnit {
     // What ended since it was forgotten is written by now, and may have been changed again since: the database knows.
     this.#clearLines();
     for (const { key, seq, isDead } of holders) {
-      this.#hold(this.#line(key), seq, isDead ? 'dead' : this.#running.has(seq) ? 'runs' : 'waits');
+      this.#lines.hold(this.#lines.of(key), seq, isDead ? 'dead' : this.#running.has(seq) ? 'runs' : 'waits');
     }
     if (this.phase === 'unloaded') this.phase = 'open';
   }
@@ -125,7 +124,7 @@ export class OwnedUnit {
   /** A run of an earlier ownership is still going: its key stays busy and its row is not started a second time. */
   adoptRunning(delivery: Delivery): void {
     this.#running.set(delivery.seq, delivery);
-    if (delivery.key !== undefined) this.#line(delivery.key).busy++;
+    if (delivery.key !== undefined) this.#lines.of(delivery.key).busy++;
   }
 
   addReady(delivery: Delivery): void {
@@ -137,9 +136,8 @@ export class OwnedUnit {
       this.#run(delivery);
       return;
     }
-    const line = this.#line(key);
-    if (this.#isParking(line)) this.#park(line, delivery);
-    else if (line.isFetching || line.tail.size > 0 || line.queue.size >= this.#depth(line)) {
+    const line = this.#lines.of(key);
+    if (line.isFetching || line.tail.size > 0 || line.queue.size >= this.#depth(line)) {
       line.tail.push(seq);
       if (delivery.version !== 0) this.#editedTail.set(seq, delivery.version);
     } else {
@@ -152,11 +150,11 @@ export class OwnedUnit {
   addDue(delivery: Delivery): void {
     const { seq, key } = delivery;
     if (this.#isKnown(seq) || this.#due.isLinedUp(seq)) return;
-    const line = key === undefined ? undefined : this.#line(key);
+    const line = key === undefined ? undefined : this.#lines.of(key);
     if (line && this.#widths && this.#isToLineUp(line, seq)) {
       this.#due.lineUp(seq);
-      if (line.isEmpty) this.#lines.delete(line.key);
-      return this.#sink.moved(this, delivery);
+      if (line.isEmpty) this.#lines.drop(line);
+      return this.#sink.moved(this, [delivery]);
     }
     this.#due.queue(seq);
     const kept = line && this.#isFarBack(line, seq) ? withoutPayload(delivery) : delivery;
@@ -167,16 +165,13 @@ export class OwnedUnit {
     this.#advance(line);
   }
 
-  /** The deliveries that `wanted` asked for. What did not come is no longer there. */
+  /** The deliveries that `wanted` asked for, all of them. */
   addFetched(line: KeyLine, deliveries: readonly Delivery[]): void {
     line.isFetching = false;
     if (this.#widths) noteFetched(line, deliveries);
     for (const delivery of deliveries.toSorted((a, b) => a.seq - b.seq)) {
-      if (this.#isParking(line)) this.#park(line, delivery);
-      else {
-        this.#buffer(delivery);
-        line.push(delivery);
-      }
+      this.#buffer(delivery);
+      line.push(delivery);
     }
     this.#advance(line);
   }
@@ -199,26 +194,34 @@ export class OwnedUnit {
     this.#running.delete(seq);
     this.#settling.add(seq, key);
     if (key === undefined) return;
-    const line = this.#line(key);
+    const line = this.#lines.of(key);
     line.busy = Math.max(0, line.busy - 1);
-    if (change === 'done' || change === 'yields') this.#free(line, seq);
-    else this.#hold(line, seq, change === 'blocks' ? 'dead' : 'waits');
-    if (change === 'blocks' && this.#parks) this.#parkAll(line);
+    if (change === 'done' || change === 'yields') this.#lines.free(line, seq);
+    else this.#lines.hold(line, seq, change === 'blocks' ? 'dead' : 'waits');
+    if (change === 'blocks') line.burying++;
     if (change === 'blocks' || (change === 'waits' && line.width <= 1)) this.#lighten(line);
     this.#advance(line);
   }
 
+  /** A dead letter is written: what stands behind it may be parked. */
+  buried({ seq, key }: Delivery): void {
+    const line = this.#lines.find(key);
+    if (!line?.isDead(seq)) return;
+    line.burying = Math.max(0, line.burying - 1);
+    if (this.#parks) this.#advance(line);
+  }
+
   /** A dead letter that others may pass is written: its key goes on. Before that a crash would run it again after them. */
   passed({ seq, key }: Delivery): void {
-    const line = key === undefined ? undefined : this.#lines.get(key);
+    const line = this.#lines.find(key);
     if (!line) return;
-    this.#free(line, seq);
+    this.#lines.free(line, seq);
     this.#advance(line);
   }
 
   /** More of a key may run at once than before. */
   widened(key: string): void {
-    const line = this.#lines.get(key);
+    const line = this.#lines.find(key);
     if (line) this.#advance(line);
   }
 
@@ -252,7 +255,7 @@ export class OwnedUnit {
 
   /** More messages of a key that is about to run, for those that share a commit; they run in this order or not at all. */
   takeMore(key: string, limit: number): readonly Delivery[] {
-    const line = this.#lines.get(key);
+    const line = this.#lines.find(key);
     const more: Delivery[] = [];
     while (line && !line.isHeld && more.length < limit) {
       const next = line.queue.peek();
@@ -272,9 +275,7 @@ export class OwnedUnit {
 
   #clearLines(): void {
     this.#lines.clear();
-    this.#waitingKeys = 0;
-    this.#deadHolders.clear();
-    for (const { key } of this.#running.values()) if (key !== undefined) this.#line(key).busy++;
+    for (const { key } of this.#running.values()) if (key !== undefined) this.#lines.of(key).busy++;
   }
 
   #isKnown(seq: number): boolean {
@@ -286,13 +287,8 @@ export class OwnedUnit {
     );
   }
 
-  #line(key: string): KeyLine {
-    let line = this.#lines.get(key);
-    if (!line) this.#lines.set(key, (line = new KeyLine(key)));
-    return line;
-  }
-
   #advance(line: KeyLine): void {
+    if (this.#isParking(line)) this.#parkNext(line);
     let width = this.#widthOf(line.key);
     let delivery = line.take(width);
     const isMoving = delivery !== undefined;
@@ -305,9 +301,10 @@ export class OwnedUnit {
     }
     if (isMoving && !this.#widths) return;
     line.noteWidth(width);
-    if (line.isEmpty) this.#lines.delete(line.key);
+    if (line.isEmpty) this.#lines.drop(line);
     else if (line.tail.size > 0 && !line.isFetching) {
-      if (this.#isParking(line) || isShort(line, this.bufferedChars)) this.#fetchTail(line);
+      const isNext = this.#isParking(line) ? line.queue.size === 0 : isShort(line, this.bufferedChars);
+      if (isNext) this.#fetchTail(line);
     }
     if (width === 0 && !line.isLight) this.#lighten(line);
   }
@@ -330,6 +327,7 @@ export class OwnedUnit {
 
   #depth(line: KeyLine): number {
     if (this.#widths) line.noteWidth(this.#widthOf(line.key));
+    if (this.#isParking(line)) return PARK_AT_ONCE;
     return depthOf(line, this.bufferedChars);
   }
 
@@ -337,22 +335,6 @@ export class OwnedUnit {
   #isFarBack(line: KeyLine, seq: number): boolean {
     const depth = this.#depth(line);
     return line.width === 1 ? line.isHeld && line.firstHolder !== seq : line.queue.size >= depth;
-  }
-
-  #hold(line: KeyLine, seq: number, state: HolderState): void {
-    if (state === 'dead') this.#deadHolders.add(seq);
-    else this.#deadHolders.delete(seq);
-    const wasWaiting = line.isWaiting;
-    line.hold(seq, state);
-    this.#waitingKeys += Number(line.isWaiting) - Number(wasWaiting);
-  }
-
-  #free(line: KeyLine, seq: number): void {
-    if (!line.isHeld) return;
-    this.#deadHolders.delete(seq);
-    const wasWaiting = line.isWaiting;
-    line.free(seq);
-    this.#waitingKeys += Number(line.isWaiting) - Number(wasWaiting);
   }
 
   /** What cannot run for a while takes no room from what can: its payload is fetched when it is started. */
@@ -364,23 +346,28 @@ export class OwnedUnit {
     });
   }
 
-  #parkAll(line: KeyLine): void {
-    for (let next = line.queue.shift(); next; next = line.queue.shift()) {
-      this.#unbuffer(next);
-      this.#park(line, next);
-    }
-  }
-
   #isParking(line: KeyLine): boolean {
     return this.#parks && line.hasDeadHolder;
   }
 
-  #park(line: KeyLine, delivery: Delivery): void {
-    const seq = line.deadHolder ?? delivery.seq;
-    const behind = { seq, isWritten: !this.#settling.has(seq) };
-    this.#settling.add(delivery.seq, delivery.key);
-    this.#hold(line, delivery.seq, 'dead');
-    this.#sink.moved(this, delivery, behind);
+  /**
+   * Parks what is at hand of the line: from its front, together, and once all before it is written. So an operator who replays the key
+   * meanwhile, or a process that takes over, finds its beginning parked and the rest ready, never one of those before one of these:
+   * what is replayed runs before what is ready.
+   */
+  #parkNext(line: KeyLine): void {
+    const behind = line.deadHolder;
+    if (behind === undefined || line.busy > 0 || line.burying > 0) return;
+    const next: Delivery[] = [];
+    for (let one = line.queue.shift(); one; one = line.queue.shift()) {
+      this.#unbuffer(one);
+      this.#due.unqueue(one.seq);
+      this.#settling.add(one.seq, one.key);
+      this.#lines.hold(line, one.seq, 'dead');
+      next.push(one);
+    }
+    line.burying = next.length;
+    if (next.length > 0) this.#sink.moved(this, next, behind);
   }
 
   #run(delivery: Delivery): void {

@@ -275,8 +275,11 @@ export type Settlement =
       readonly error: DeliveryError;
       /** Later messages of its key wait behind it. */
       readonly holds: boolean;
-      /** It did not fail itself, and is set aside behind this one; refused unless that one is a dead letter and holds the key, still. */
-      readonly behind?: Behind;
+      /**
+       * It did not fail itself and is parked behind this one, whichever version it has now; refused unless that one is a dead letter and
+       * blocks the key, still. Those parked in one call behind the same one are all parked or all refused, but for rows that are gone.
+       */
+      readonly behind?: number;
     })
   | (SettleTarget & {
       /** Looked at again after `delayMs`; no attempt was made. */
@@ -287,12 +290,6 @@ export type Settlement =
     })
   /** Its time has come, but not its turn: it is read with those that are ready from now on. */
   | (SettleTarget & { readonly kind: 'ready' });
-
-/** A dead letter that others are set aside behind. `isWritten`: the store has said that it is one; else it may not be written yet. */
-export interface Behind {
-  readonly seq: number;
-  readonly isWritten: boolean;
-}
 
 export interface SettleAnswer {
   /** The `seq`s that were written. The others were refused: the lease is lost, or the row changed. */

@@ -80,19 +80,30 @@ export async function runGroup<Tx>(
   runs: readonly Run<Tx>[],
 ): Promise<void> {
   const ready: Prepared<Tx>[] = [];
-  // Keys one of which did not end well: what follows it in its key goes back in line.
-  const stuckKeys = new Set<string>();
+  // Ended after the others: what stands before them in their keys has not run yet, and must not find a dead letter before it.
+  const unready: { readonly run: Run<Tx>; readonly outcome: RunOutcome }[] = [];
+  const unreadyKeys = new Set<string>();
   for (const run of runs) {
+    if (run.key !== undefined && unreadyKeys.has(run.key)) {
+      unready.push({ run, outcome: { kind: 'interrupted' } });
+      continue;
+    }
     tellStarted(host, run);
     try {
       const take = takeOf(handler, run);
       ready.push({ run, take, payload: await payloadOf(host, take, run) });
     } catch (error) {
-      if (run.key !== undefined) stuckKeys.add(run.key);
-      host.end(run, failureOf(run, error));
+      if (run.key !== undefined) unreadyKeys.add(run.key);
+      unready.push({ run, outcome: failureOf(run, error) });
     }
   }
+  // Keys one of which did not end well: what follows it in its key goes back in line.
+  const stuckKeys = new Set<string>();
   await runTogether(host, ready, stuckKeys);
+  for (const { run, outcome } of unready) {
+    const isStuck = run.key !== undefined && stuckKeys.has(run.key);
+    host.end(run, isStuck ? { kind: 'interrupted' } : outcome);
+  }
 }
 
 interface Prepared<Tx> {

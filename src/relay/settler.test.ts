@@ -53,6 +53,23 @@ describe('the settler', () => {
     ]);
   });
 
+  test('writes what is to be written together in one batch, however large that is then', async () => {
+    const { settler: it, batches, time } = settler();
+    for (let seq = 1; seq < 1_000; seq += 1) it.add(done(seq), () => undefined);
+    const answers: SettledAs[] = [];
+    const onAnswer = (answer: SettledAs): void => void answers.push(answer);
+    it.addTogether([1_000, 1_001, 1_002].map((seq) => ({ settlement: done(seq), onAnswer })));
+    for (let seq = 1_003; seq <= 2_002; seq += 1) it.add(done(seq), () => undefined);
+    await time.advance(5);
+    expect(batches.map(({ seqs }) => [seqs[0], seqs.at(-1)])).toEqual([
+      [1, 1_002],
+      [1_003, 2_002],
+    ]);
+    for (const batch of batches) batch.answer.resolve(all(batch));
+    await time.advance(0);
+    expect(answers).toEqual([{ kind: 'written' }, { kind: 'written' }, { kind: 'written' }]);
+  });
+
   test('has at most two large batches on their way at once', async () => {
     const { settler: it, batches, time } = settler();
     for (let seq = 1; seq <= 3_500; seq += 1) it.add(done(seq), () => undefined);

@@ -2,7 +2,7 @@ import type { Effects } from '../kernel/effects.ts';
 import type { SettleAnswer, Settlement } from './relay-store.ts';
 
 /** A result and what to do when it is known whether it was written. */
-interface Pending {
+export interface PendingResult {
   readonly settlement: Settlement;
   readonly onAnswer: (answer: SettledAs) => void;
 }
@@ -31,7 +31,9 @@ const RETRY_MS = 250;
  */
 export class Settler {
   readonly #options: SettlerOptions;
-  #queue: Pending[] = [];
+  /** Results that are written in one batch, whatever its size. */
+  #queue: (readonly PendingResult[])[] = [];
+  #size = 0;
   #inFlight = 0;
   #timer: unknown;
   #idle: (() => void)[] = [];
@@ -42,13 +44,19 @@ export class Settler {
   }
 
   get isIdle(): boolean {
-    return this.#queue.length === 0 && this.#inFlight === 0;
+    return this.#size === 0 && this.#inFlight === 0;
   }
 
   add(settlement: Settlement, onAnswer: (answer: SettledAs) => void): void {
+    this.addTogether([{ settlement, onAnswer }]);
+  }
+
+  /** Writes these in one batch: two batches on their way may be written in either order. */
+  addTogether(results: readonly PendingResult[]): void {
     if (this.#isStopped) return;
-    this.#queue.push({ settlement, onAnswer });
-    if (this.#queue.length >= MAX_BATCH) this.#flush();
+    this.#queue.push(results);
+    this.#size += results.length;
+    if (this.#size >= MAX_BATCH) this.#flush();
     else if (this.#timer === undefined && this.#inFlight === 0) this.#arm(GATHER_MS);
   }
 
@@ -63,6 +71,7 @@ export class Settler {
   stop(): void {
     this.#isStopped = true;
     this.#queue = [];
+    this.#size = 0;
     if (this.#timer !== undefined) this.#options.effects.clearTimer(this.#timer);
     for (const resolve of this.#idle.splice(0)) resolve();
   }
@@ -77,18 +86,28 @@ export class Settler {
   #flush(): void {
     if (this.#timer !== undefined) this.#options.effects.clearTimer(this.#timer);
     this.#timer = undefined;
-    while (this.#queue.length > 0 && this.#inFlight < MAX_IN_FLIGHT) {
-      const isLast = this.#queue.length <= MAX_BATCH;
+    while (this.#size > 0 && this.#inFlight < MAX_IN_FLIGHT) {
       // The second one on its way should be worth a commit of its own.
-      if (this.#inFlight > 0 && isLast && this.#queue.length < MAX_BATCH / 2) return;
-      const batch = isLast ? this.#queue : this.#queue.slice(0, MAX_BATCH);
-      this.#queue = isLast ? [] : this.#queue.slice(MAX_BATCH);
+      if (this.#inFlight > 0 && this.#size < MAX_BATCH / 2) return;
       this.#inFlight++;
-      void this.#write(batch);
+      void this.#write(this.#takeBatch());
     }
   }
 
-  async #write(batch: readonly Pending[]): Promise<void> {
+  #takeBatch(): readonly PendingResult[] {
+    const batch: PendingResult[] = [];
+    let groups = 0;
+    for (const group of this.#queue) {
+      if (batch.length >= MAX_BATCH) break;
+      batch.push(...group);
+      groups++;
+    }
+    this.#queue = this.#queue.slice(groups);
+    this.#size -= batch.length;
+    return batch;
+  }
+
+  async #write(batch: readonly PendingResult[]): Promise<void> {
     const settlements = batch.map(({ settlement }) => settlement);
     let answer: SettleAnswer | undefined;
     while (!answer) {

@@ -17,15 +17,39 @@ export class MemoryOperator {
   /** Runs a dead letter again, from its first attempt; with `generation`, by workers of that one. */
   replay(id: string, handler: string, options: { readonly generation?: number | undefined } = {}): boolean {
     return this.#change(this.#rows(id, handler, ['failed']), (row) => {
-      row.state = 'waiting';
-      row.holds ||= row.message.key !== undefined;
-      row.dueAtMs = this.#tables.nowMs();
-      row.failures = row.error ? [...row.failures, row.error] : row.failures;
-      row.attempts = 0;
-      row.starts = 0;
-      row.retry = undefined;
-      row.cycle += 1;
+      this.#makeDue(row);
       if (options.generation !== undefined) this.#moveTo(row, options.generation);
+    });
+  }
+
+  /** Replays all dead letters of a key of one handler, parked ones too. */
+  replayKey(handler: string, key: string): boolean {
+    return this.#change(this.#deadOf(handler, key), (row) => this.#makeDue(row));
+  }
+
+  /** Discards all dead letters of a key of one handler, parked ones too. */
+  discardKey(handler: string, key: string): boolean {
+    return this.#change(this.#deadOf(handler, key), (row) => this.#tables.finish(row, 'discarded'));
+  }
+
+  /** Unblocks a key: its dead letters stay and hold nothing any more, and what was parked behind them runs. */
+  releaseKey(handler: string, key: string): boolean {
+    const holding = this.#deadOf(handler, key).filter(({ holds }) => holds);
+    return this.#change(holding, (row) => {
+      row.holds = false;
+      if (isParked(row)) this.#makeDue(row);
+    });
+  }
+
+  /** Discards the first dead letter of a key; what was parked behind it runs, up to the next that failed itself. */
+  skipKey(handler: string, key: string): boolean {
+    const [head, ...behind] = this.#deadOf(handler, key);
+    if (!head) return false;
+    const next = behind.findIndex((row) => row.holds && !isParked(row));
+    const parked = behind.slice(0, next === -1 ? undefined : next).filter(isParked);
+    return this.#change([head, ...parked], (row) => {
+      if (row === head) this.#tables.finish(row, 'discarded');
+      else this.#makeDue(row);
     });
   }
 
@@ -119,6 +143,26 @@ export class MemoryOperator {
     this.#wake();
   }
 
+  /** From its first attempt, at once. */
+  #makeDue(row: MemoryRow): void {
+    row.state = 'waiting';
+    row.holds ||= row.message.key !== undefined;
+    row.dueAtMs = this.#tables.nowMs();
+    row.failures = row.error ? [...row.failures, row.error] : row.failures;
+    row.attempts = 0;
+    row.starts = 0;
+    row.retry = undefined;
+    row.cycle += 1;
+  }
+
+  /** In the order they were sent. */
+  #deadOf(name: string, key: string): readonly MemoryRow[] {
+    const { handlers, lines } = this.#tables;
+    const isOfIt = ({ handler, message, state }: MemoryRow): boolean =>
+      state === 'failed' && message.key === key && handlers.get(handler)?.name === name;
+    return lines.all().filter(isOfIt);
+  }
+
   #rows(id: string, name: string | undefined, states: readonly MemoryRow['state'][]): readonly MemoryRow[] {
     const isNamed = (handler: HandlerRow | undefined): boolean => name === undefined || handler?.name === name;
     return this.#tables.lines
@@ -154,4 +198,9 @@ export class MemoryOperator {
     this.#wake();
     return true;
   }
+}
+
+/** Set aside behind a dead letter of its key; it has not failed itself. */
+function isParked({ error }: MemoryRow): boolean {
+  return error?.code === 'PARKED';
 }

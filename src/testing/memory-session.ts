@@ -332,7 +332,9 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
         continue;
       }
       const row = find(target);
-      const isSame = row?.state === target.state && row.version === target.version && row.cycle === target.cycle;
+      // What is parked is parked in whichever version it has now.
+      const isVersion = row?.version === target.version || ('behind' in target && target.behind !== undefined);
+      const isSame = row?.state === target.state && isVersion && row.cycle === target.cycle;
       if (row && isSame) rows.set(target, row);
     }
     const fault = this.#tables.settings.fault({ session: this.number, call, step: 'locked' });

@@ -2,13 +2,11 @@ import type { Settlement } from '../relay/relay-store.ts';
 import type { MemoryRow } from './memory-row.ts';
 import type { MemoryTables } from './memory-tables.ts';
 
-/** Whether what is set aside stands behind a dead letter still. One that is being written with it is not one yet. */
+/** Whether what is to be parked stands behind a dead letter that blocks its key, still. */
 export function mayBeSetAside({ lines }: MemoryTables, settlement: Settlement): boolean {
   if (settlement.kind !== 'dead' || settlement.behind === undefined) return true;
-  const { seq, isWritten } = settlement.behind;
-  const row = lines.find(settlement.token.unit, seq);
-  if (row === undefined) return false;
-  return row.state === 'failed' ? row.holds : !isWritten;
+  const row = lines.find(settlement.token.unit, settlement.behind);
+  return row?.state === 'failed' && row.holds;
 }
 
 /** Writes how a run ended into its row. */

@@ -110,7 +110,7 @@ test('what a worker sets aside in the moment its key is released is not set asid
   const [first, second] = (await worker.read()).ready;
   if (first === undefined || second === undefined) throw new Error('nothing was read');
   const [dead] = await database.sql<{ seq: string }>(`select seq from $S.delivery where state = 2`);
-  const behind = { seq: Number(dead?.seq), isWritten: true };
+  const behind = Number(dead?.seq);
   const park = async (delivery: typeof first): Promise<number> => {
     const error = { name: 'Parked', code: 'PARKED', kind: 'parked', message: 'set aside' };
     const aside = { ...worker.target(delivery), kind: 'dead', attempts: 0, error, holds: true, behind } as const;

@@ -1,5 +1,8 @@
-import { describe, expect } from 'vitest';
-import { constant, event, type HandlerOptions, policy, TerminalHandlerError } from '../../src/index.ts';
+import { describe, expect, onTestFinished, test as testWithoutServer } from 'vitest';
+import { z } from 'zod';
+import { constant, event, type HandlerOptions, holdfast, policy, TerminalHandlerError } from '../../src/index.ts';
+import { postgresOperator } from '../../src/postgres/index.ts';
+import { memoryStore } from '../../src/testing/index.ts';
 import { needs } from '../support/needs.ts';
 import { testService, type TestService } from './service.ts';
 
@@ -150,6 +153,26 @@ describe('behind a dead letter', () => {
     await expect.poll(() => seen).toEqual(['a1', 'a3', 'a4', 'a2']);
   });
 
+  test('in a batch, what stands before an unreadable one runs before it, and what stands behind it after it', async ({
+    postgres,
+  }) => {
+    const service = await testService(postgres);
+    const counted = event('n.counted', { schema: z.object({ n: z.number().max(10) }), key: () => 'a' });
+    const loose = event<{ n: number }>('n.counted', { key: () => 'a' });
+    const seen: number[] = [];
+    service.hf.projectAll(counted, 'sum', (batch) => void seen.push(...batch.map(({ payload: { n } }) => n)));
+    await service.inTransaction(async (tx) => {
+      for (const n of [1, 2, 99, 4, 5]) await service.hf.send(tx, loose, { n });
+    });
+    await service.start();
+    await expect.poll(() => service.column(failed)).toEqual([99]);
+    await expect.poll(() => seen).toEqual([1, 2]);
+    const operator = postgresOperator({ pool: service.pool, schema: service.schema });
+    const { items } = await operator.deadLetters();
+    await operator.edit(items[0]?.messageId ?? '', { n: 3 }, { actor: 'ann', reason: 'mistyped' });
+    await expect.poll(() => seen).toEqual([1, 2, 3, 4, 5]);
+  });
+
   test('park: those behind it are set aside as dead letters, and replayed in order [X.4]', async ({ postgres }) => {
     const service = await testService(postgres);
     const { seen, state } = brokenAtTwo(service, { onDead: 'park' });
@@ -162,4 +185,31 @@ describe('behind a dead letter', () => {
     await replayFailed(service);
     await expect.poll(() => seen).toEqual(['a1', 'a2', 'a3', 'a4', 'a5']);
   });
+});
+
+testWithoutServer('a message of a long key that is edited while it is fetched keeps its place', async () => {
+  let editedId: string | undefined;
+  const store = memoryStore({
+    fault: ({ call, step }) => {
+      if (call === 'fetch' && step === 'before' && editedId !== undefined) {
+        store.operator.edit(editedId, { key: 'a', n: 15.5 });
+        editedId = undefined;
+      }
+      return undefined;
+    },
+  });
+  const hf = holdfast({ service: 'orders', store });
+  const seen: number[] = [];
+  hf.on(moved, 'mover', ({ n }) => void seen.push(n));
+  const tx = store.begin();
+  const numbers = Array.from({ length: 30 }, (_, i) => i + 1);
+  for (const n of numbers) {
+    const sent = await hf.send(tx, moved, { key: 'a', n });
+    if (n === 15) editedId = sent.id;
+  }
+  tx.commit();
+  const relay = await hf.start();
+  onTestFinished(() => relay.stop());
+  await expect.poll(() => seen.length).toBe(30);
+  expect(seen).toEqual(numbers.map((n) => (n === 15 ? 15.5 : n)));
 });

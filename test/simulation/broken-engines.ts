@@ -94,6 +94,26 @@ export const leaseForgotten: Sabotage = (session, store) => {
   });
 };
 
+function isParked(one: Settlement): boolean {
+  return one.kind === 'dead' && one.behind !== undefined;
+}
+
+/** What stands behind a dead letter is parked piece by piece, the last of it first. */
+export const parkedFromTheEnd: Sabotage = (session) =>
+  replaced(session, {
+    settle: async (id, settlements) => {
+      const settled = new Set<number>();
+      const lostUnits = new Set<number>();
+      const pieces = settlements.filter(isParked).toReversed();
+      for (const piece of [settlements.filter((one) => !isParked(one)), ...pieces.map((one) => [one])]) {
+        const answer = await session.settle(id, piece);
+        for (const seq of answer.settled) settled.add(seq);
+        for (const unit of answer.lostUnits) lostUnits.add(unit);
+      }
+      return { settled, lostUnits };
+    },
+  });
+
 function reading(
   change: (request: ReadRequest) => ReadRequest,
   answered = (answer: ReadAnswer): ReadAnswer => answer,

@@ -16,6 +16,12 @@ export interface Temper {
   /** Workers that are asked to stop. */
   readonly stops: number;
   readonly verbs: number;
+  /** What operators do to a whole key, or to all that failed for one cause. */
+  readonly keyVerbs: number;
+  /** How many dead letters an operator acts on at once, from 0 to 1. */
+  readonly hasty: number;
+  /** Many messages of one key that one transaction sends: more than are kept ready of a key. */
+  readonly bursts: number;
   readonly reruns: number;
   readonly messages: number;
   readonly workers: number;
@@ -37,6 +43,9 @@ export function temperOf(random: SeededRandom): Temper {
     pauses: random.int(0, 2),
     stops: random.pick([0, 0, 0, 1]),
     verbs: random.int(0, 4),
+    keyVerbs: random.pick([0, 0, 3, 12]),
+    hasty: random.pick([0, 0, 0.5, 1]),
+    bursts: random.pick([0, 0, 0, 1]),
     reruns: random.pick([0, 0, 1, 2]),
     messages: random.int(8, 25),
     workers: random.int(2, 3),

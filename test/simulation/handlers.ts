@@ -79,8 +79,17 @@ export const TYPES: Readonly<Record<HandlerName, readonly string[]>> = {
   mail: [PLACED, NOTED],
 };
 
-/** What every message carries until it is edited. */
-export const FIRST_PAYLOAD = '{"version":0}';
+/** What a message carries. */
+export interface SimulatedPayload {
+  readonly id: string;
+  /** Raised by each edit. */
+  readonly version: number;
+}
+
+/** What a message carries until it is edited. */
+export function firstPayload(id: string): string {
+  return JSON.stringify({ id, version: 0 } satisfies SimulatedPayload);
+}
 
 const POLICY = policy({ maxAttempts: 3, baseDelayMs: 20, maxDelayMs: 200, timeoutMs: Infinity });
 
@@ -110,23 +119,19 @@ export function simulatedHandlers<Tx>(world: HandlerWorld<Tx>): ReadonlyMap<stri
   const view = new Map<string, HandlerTake<Projection<Tx>>>([
     [
       PLACED,
-      { event: event(PLACED), run: { of: 'each', run: (payload, tx, ctx) => steps.view({ payload, ctx }, tx) } },
+      {
+        event: steps.eventOf(PLACED, 'view'),
+        run: { of: 'each', run: (payload, tx, ctx) => steps.view({ payload, ctx }, tx) },
+      },
     ],
-    [PAID, { event: event(PAID), run: { of: 'all', run: (batch, tx) => steps.viewAll(batch, tx) } }],
+    [PAID, { event: steps.eventOf(PAID, 'view'), run: { of: 'all', run: (batch, tx) => steps.viewAll(batch, tx) } }],
   ]);
   const mail = (payload: unknown, ctx: HandlerContext<Tx>): Promise<void> => steps.mail(payload, ctx);
   return new Map<string, HandlerDefinition<Tx>>([
-    ['ledger', { ...rules('ledger'), kind: 'handle', takes: takes('ledger', ledger) }],
+    ['ledger', { ...rules('ledger'), kind: 'handle', takes: steps.takes('ledger', ledger) }],
     ['view', { ...rules('view'), kind: 'project', takes: view }],
-    ['mail', { ...rules('mail'), kind: 'handle', takes: takes('mail', mail) }],
+    ['mail', { ...rules('mail'), kind: 'handle', takes: steps.takes('mail', mail) }],
   ]);
-}
-
-function takes<Run>(
-  name: HandlerName,
-  run: Run,
-): ReadonlyMap<string, { event: EventDefinition<never, unknown>; run: Run }> {
-  return new Map(TYPES[name].map((type) => [type, { event: event<never, unknown>(type), run }]));
 }
 
 type About = Omit<HandlerContext<never>, 'commit'>;
@@ -136,6 +141,21 @@ class Steps<Tx> {
 
   constructor(world: HandlerWorld<Tx>) {
     this.#world = world;
+  }
+
+  /** An event whose schema finds some payloads unreadable, and the next time perhaps not: in a batch that is known before any of it runs. */
+  eventOf(type: string, handler: HandlerName): EventDefinition<never, unknown> {
+    const world = this.#world;
+    const validate = (value: unknown): { value: unknown } | { issues: readonly { message: string }[] } => {
+      if (!world.random.chance(world.failing() / 4)) return { value };
+      world.threw((value as SimulatedPayload).id, handler);
+      return { issues: [{ message: 'unreadable' }] };
+    };
+    return event<never, unknown>(type, { schema: { '~standard': { version: 1, vendor: 'simulation', validate } } });
+  }
+
+  takes<Run>(name: HandlerName, run: Run): ReadonlyMap<string, { event: EventDefinition<never, unknown>; run: Run }> {
+    return new Map(TYPES[name].map((type) => [type, { event: this.eventOf(type, name), run }]));
   }
 
   async ledger(payload: unknown, ctx: HandlerContext<Tx>): Promise<void> {
@@ -182,7 +202,7 @@ class Steps<Tx> {
   }
 
   #effect(payload: unknown, { id, handler, idempotencyKey: key }: About): Effect {
-    return { id, handler, version: (payload as { version: number }).version, worker: this.#world.worker, key };
+    return { id, handler, version: (payload as SimulatedPayload).version, worker: this.#world.worker, key };
   }
 
   #begin({ id, handler, signal }: About): void {

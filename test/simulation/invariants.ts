@@ -172,6 +172,7 @@ function linesOf({ store, sends, ran, onDead, generationOf }: EndState, name: Ha
       continue;
     // A dead letter that lets the others pass comes back when it is replayed or edited, wherever they are then.
     if (onDead[name] === 'pass' && row.cycle + row.version > 0) continue;
+    if (sends.passed.has(`${name}/${id}`)) continue;
     // Each generation has its own line, and what is replayed into another leaves its own.
     const generation = generationOf ? message.generation : undefined;
     if (generationOf && row.generation !== generation) continue;

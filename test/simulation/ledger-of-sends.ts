@@ -18,6 +18,8 @@ export class LedgerOfSends {
   readonly reruns: Map<string, number> = new Map();
   /** Into which generations a delivery was replayed, by `handler/id`. */
   readonly moves: Map<string, readonly number[]> = new Map();
+  /** Dead letters whose key was unblocked without them, by `handler/id`: they run after what came behind them. */
+  readonly passed: Set<string> = new Set();
   #step = 0;
 
   sent(about: Omit<SentMessage, 'sentStep' | 'committedStep'>): SentMessage {

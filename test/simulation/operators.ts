@@ -1,5 +1,5 @@
-import type { MemoryStore } from '../../src/testing/index.ts';
-import { HANDLER_NAMES, REPEATABLE } from './handlers.ts';
+import type { MemoryStore, OpenMemoryDelivery } from '../../src/testing/index.ts';
+import { HANDLER_NAMES, REPEATABLE, type SimulatedPayload } from './handlers.ts';
 import { GENERATIONS, sometime, type Stage } from './stage.ts';
 
 /** Runs a dead letter again; false where there is none. */
@@ -7,6 +7,9 @@ export type Replay = MemoryStore['operator']['replay'];
 
 /** Two operators see the same dead letter: the second comes so much later at most, when it may be handled already. */
 const SECOND_WITHIN_MS = 600;
+
+/** How soon somebody acts on a dead letter. */
+const HASTY_WITHIN_MS = 30;
 
 /** What people do to messages and handlers in a schedule. */
 export class Operators {
@@ -22,7 +25,14 @@ export class Operators {
   plan(): void {
     const { temper, at } = this.#stage;
     for (let n = 0; n < temper.verbs; n++) at(sometime(this.#stage), () => this.#verb());
+    for (let n = 0; n < temper.keyVerbs; n++) at(sometime(this.#stage), () => this.#keyVerb());
     for (let n = 0; n < temper.reruns; n++) at(sometime(this.#stage), () => this.#rerun());
+  }
+
+  /** Some act as soon as there is a dead letter, as a script that is told of it would: while what follows it is still being parked. */
+  died(id: string): void {
+    const { at, random, temper } = this.#stage;
+    if (random.chance(temper.hasty)) at(random.int(0, HASTY_WITHIN_MS), () => this.#keyVerb(id));
   }
 
   resumeAll(): void {
@@ -37,6 +47,7 @@ export class Operators {
   /** Looks through the dead letters: some are replayed, some given up, some left for the next time. */
   clear(): void {
     const { store, random, trace } = this.#stage;
+    if (random.chance(0.3)) return this.#keyVerb();
     for (const { id, handler } of store.deadLetters()) {
       if (handler === undefined || !random.chance(0.5)) continue;
       const isReplayed = random.chance(0.8);
@@ -64,8 +75,38 @@ export class Operators {
     if (!row?.handler) return;
     if (kind === 'replay') this.#replayTwice(row.id, row.handler);
     if (kind === 'discard') operator.discard(row.id, row.handler);
-    if (kind === 'edit') operator.edit(row.id, { version: row.version + 1 });
+    if (kind === 'edit') operator.edit(row.id, { id: row.id, version: row.version + 1 } satisfies SimulatedPayload);
     if (kind === 'cancel') operator.cancel(row.id);
+  }
+
+  /** As `replayKey`, `discardKey`, `releaseKey`, `skipKey` and `replayWhere` with a cause do. */
+  #keyVerb(ofId?: string): void {
+    const { random, store, trace, sends } = this.#stage;
+    const { operator } = store;
+    const dead = store.deadLetters();
+    const chosen = dead.find(({ id }) => id === ofId) ?? dead[random.int(0, dead.length - 1)];
+    if (chosen?.handler === undefined || chosen.key === undefined) return;
+    const { handler, key, error } = chosen;
+    const kind = random.pick(['replay', 'replay', 'replay', 'cause', 'discard', 'release', 'skip'] as const);
+    trace(`operator: ${kind} of key ${key} of ${handler}, ${error?.code}`);
+    if (kind === 'replay') operator.replayKey(handler, key);
+    if (kind === 'discard') operator.discardKey(handler, key);
+    if (kind === 'skip') operator.skipKey(handler, key);
+    if (kind === 'cause') this.#replayCause(dead, handler, error?.code);
+    if (kind !== 'release') return;
+    const failed = dead.filter((row) => row.handler === handler && row.key === key && row.error?.code !== 'PARKED');
+    if (operator.releaseKey(handler, key)) for (const { id } of failed) sends.passed.add(`${handler}/${id}`);
+  }
+
+  /** A bulk operation: its canary first, the others later, each in a transaction of its own. */
+  #replayCause(dead: readonly OpenMemoryDelivery[], handler: string, code: string | undefined): void {
+    const { random, at } = this.#stage;
+    const chosen = dead.filter((row) => row.handler === handler && row.error?.code === code);
+    const canary = random.int(0, 2);
+    for (const [n, { id }] of chosen.entries()) {
+      if (n < canary) this.#replayed(id, handler);
+      else at(random.int(0, SECOND_WITHIN_MS), () => void this.#replayed(id, handler));
+    }
   }
 
   #replayTwice(id: string, handler: string): void {

@@ -6,7 +6,7 @@ import { systemEffects } from '../../src/system/effects.ts';
 import { draftMessage } from '../../src/testing/draft-message.ts';
 import {
   type Effect,
-  FIRST_PAYLOAD,
+  firstPayload,
   type HandlerName,
   NOTED,
   PAID,
@@ -198,7 +198,7 @@ export class PgSchedule {
     const [type, key] = [random.pick([PLACED, PAID]), random.pick(['a', 'b'])];
     const generation = this.#isPinned ? random.pick(GENERATIONS) : undefined;
     const id = seededId(random, (this.#drafts += 1));
-    return draftMessage({ id, type, key, generation, payload: FIRST_PAYLOAD, ...about });
+    return draftMessage({ id, type, key, generation, payload: firstPayload(id), ...about });
   }
 
   async #trouble(afterMs: number): Promise<void> {

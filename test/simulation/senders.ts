@@ -2,7 +2,7 @@ import type { NewMessage } from '../../src/outbox/outbox-store.ts';
 import { draftMessage } from '../../src/testing/draft-message.ts';
 import type { MemoryTransaction } from '../../src/testing/index.ts';
 import type { Arrivals } from './arrivals.ts';
-import { FIRST_PAYLOAD, NOTED, PAID, PLACED } from './handlers.ts';
+import { firstPayload, NOTED, PAID, PLACED } from './handlers.ts';
 import type { SentMessage } from './ledger-of-sends.ts';
 import { seededId } from './seeded-id.ts';
 import { GENERATIONS, sometime, type Stage } from './stage.ts';
@@ -27,6 +27,7 @@ export class Senders {
   plan(): void {
     const { random, temper } = this.#stage;
     for (let n = random.int(0, 3); n > 0; n--) this.#planCrossing();
+    for (let n = temper.bursts; n > 0; n--) this.#planBurst();
     for (let left = temper.messages; left > 0;) {
       const count = Math.min(left, random.pick([1, 1, 1, 2, 3]));
       left -= count;
@@ -83,6 +84,21 @@ export class Senders {
     this.#planSend({ ...newer, isKept: true, messages: draft() });
   }
 
+  /** Many of one key: in one transaction, or each in its own, one right after the other. */
+  #planBurst(): void {
+    const { random } = this.#stage;
+    const about = { key: random.pick(['a', 'b', 'c']), deliverAt: undefined, ...this.#generation() };
+    const everyMs = random.pick([0, 2, 10]);
+    const count = random.int(10, 30);
+    let atMs = sometime(this.#stage);
+    for (let left = count; left > 0; atMs += everyMs) {
+      const size = everyMs === 0 ? left : 1;
+      left -= size;
+      const messages = Array.from({ length: size }, () => this.#draft(about));
+      this.#planSend({ beginMs: atMs, sendMs: atMs, endMs: atMs, isKept: true, messages });
+    }
+  }
+
   #planSend(plan: Plan, idNow = this.#stage.random.chance(0.5)): void {
     const { store, sends, at, trace } = this.#stage;
     at(plan.beginMs, () => {
@@ -108,7 +124,7 @@ export class Senders {
     const key = random.chance(0.1) ? undefined : random.pick(['a', 'b', 'c']);
     const type = random.pick([PLACED, PLACED, PAID]);
     const id = seededId(random, (this.#drafts += 1));
-    return draftMessage({ id, type, key, deliverAt, payload: FIRST_PAYLOAD, ...this.#generation(), ...about });
+    return draftMessage({ id, type, key, deliverAt, payload: firstPayload(id), ...this.#generation(), ...about });
   }
 
   #generation(): Pick<NewMessage, 'generation'> {

@@ -11,7 +11,7 @@ import {
   virtualTime,
 } from '../../src/testing/index.ts';
 import { Arrivals } from './arrivals.ts';
-import { faultAt, temperOf } from './chaos.ts';
+import { faultAt, type Temper, temperOf } from './chaos.ts';
 import { type Effect, HANDLER_NAMES, type HandlerName, REPEATABLE, simulatedHandlers, TYPES } from './handlers.ts';
 import { violations } from './invariants.ts';
 import { LedgerOfSends } from './ledger-of-sends.ts';
@@ -19,6 +19,7 @@ import { Operators, type Replay } from './operators.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { Senders } from './senders.ts';
 import { type CutSession, SimWorker, type WorkerParts } from './sim-worker.ts';
+import { SpinWatch } from './spin-watch.ts';
 import { GENERATIONS, sometime, type Stage } from './stage.ts';
 
 type Worker = SimWorker<MemoryTransaction>;
@@ -37,6 +38,8 @@ export interface SimulationOptions {
   readonly changeHandlers?: ((handlers: Handlers) => Handlers) | undefined;
   /** Replays as a store does that is broken on purpose. */
   readonly replay?: ((store: MemoryStore, ...args: Parameters<Replay>) => boolean) | undefined;
+  /** How rough the schedules are, as far as that is not drawn. */
+  readonly temper?: Partial<Temper> | undefined;
   /** Is told everything that happens. */
   readonly trace?: ((line: string) => void) | undefined;
 }
@@ -66,7 +69,6 @@ const LONG_LEASE_MS = 10_000;
 const SETTLE_MS = 120_000;
 const STOP_MS = 30_000;
 const UNITS = 3;
-const MANY_CALLS = 5_000;
 // Twice the housekeeper's round, and with it a lease until somebody else keeps house.
 const HOUSE_MS = 10_500;
 
@@ -93,8 +95,7 @@ class Simulation {
   readonly #counts = { refused: 0, takenOver: 0, timedOut: 0, unserved: 0, opened: 0, takenForDead: 0 };
   #house: HouseReport | undefined;
   #writes = 0;
-  #callsMs = 0;
-  #callsNow = 0;
+  readonly #spins = new SpinWatch();
   #isCalm = false;
   #deaths = 0;
 
@@ -104,7 +105,7 @@ class Simulation {
     const random = new SeededRandom(seed);
     this.#random = random;
     this.#faults = new SeededRandom(seed ^ 0x5bd1e995);
-    const temper = temperOf(random);
+    const temper = { ...temperOf(random), ...options.temper };
     // With a chance of its own: the rest of a schedule stays as it is.
     this.#losses = new SeededRandom(seed ^ 0x165667b1);
     this.#leaseMs = this.#losses.chance(0.5) ? LONG_LEASE_MS : LEASE_MS;
@@ -245,6 +246,7 @@ class Simulation {
       this.#counts.takenForDead += 1;
     if (event.kind === 'units-acquired') this.#counts.takenOver += event.orphaned;
     if (event.kind === 'breaker' && event.cause === 'failures') this.#counts.opened += 1;
+    if (event.kind === 'run-failed' && event.next.kind === 'dead') this.#operators.died(event.delivery.id);
     if (event.kind === 'house') this.#house = event.report;
     if (!this.#options.trace) return;
     const { kind, ...rest } = event;
@@ -256,7 +258,10 @@ class Simulation {
   }
 
   #fault(point: FaultPoint): Fault | undefined {
-    if (this.#isSpinning(point)) return { end: 'hang' };
+    const nowMs = this.#stage.time.monoMs();
+    const spin = this.#spins.note(nowMs);
+    if (spin === 'begins') this.#stage.problems.push(`session ${point.session} spins: ${point.call} at ${nowMs}`);
+    if (spin !== undefined) return { end: 'hang' };
     if (this.#isCalm) return undefined;
     if (WRITES.has(point.call)) {
       const trouble = this.#troubleAtWrite.get(++this.#writes);
@@ -266,15 +271,6 @@ class Simulation {
     const fault = faultAt(this.#faults, this.#stage.temper, point);
     if (fault) this.#stage.trace(`fault s${point.session} ${point.call} ${point.step} ${JSON.stringify(fault)}`);
     return fault;
-  }
-
-  /** Thousands of calls without any time passing: an engine that asks again and again without a pause. */
-  #isSpinning({ session, call }: FaultPoint): boolean {
-    const nowMs = this.#stage.time.monoMs();
-    this.#callsNow = nowMs === this.#callsMs ? this.#callsNow + 1 : 0;
-    this.#callsMs = nowMs;
-    if (this.#callsNow === MANY_CALLS) this.#stage.problems.push(`session ${session} spins: ${call} at ${nowMs}`);
-    return this.#callsNow >= MANY_CALLS;
   }
 
   /** Some of it comes at any time, some exactly between two steps of a write. */

@@ -2,7 +2,7 @@ import { bareEnvelope } from '../../src/outbox/envelope.ts';
 import type { KeyLine } from '../../src/relay/key-line.ts';
 import type { Lines } from '../../src/relay/lines.ts';
 import { OwnedUnit } from '../../src/relay/owned-unit.ts';
-import type { Behind, Delivery } from '../../src/relay/relay-store.ts';
+import type { Delivery } from '../../src/relay/relay-store.ts';
 
 /** What the units of a test asked for since it began. */
 export const told = {
@@ -21,7 +21,8 @@ export function forgetTold(): void {
 export function ownedUnit(options: { parks?: boolean; carefulStarts?: number; lines?: Lines } = {}): OwnedUnit {
   const sink = {
     runnable: (delivery: Delivery) => void told.runnable.push(delivery),
-    moved: (_: OwnedUnit, { seq }: Delivery, behind?: Behind) => void (behind ? told.parked : told.linedUp).push(seq),
+    moved: (_: OwnedUnit, deliveries: readonly Delivery[], behind?: number) =>
+      void (behind === undefined ? told.linedUp : told.parked).push(...deliveries.map(({ seq }) => seq)),
     quiet: () => void told.quiet.push(true),
     wanted: (_: OwnedUnit, line: KeyLine, seqs: readonly number[], isAhead: boolean) =>
       void told.wanted.push({ line, seqs, isAhead }),

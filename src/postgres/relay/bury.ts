@@ -1,6 +1,6 @@
 import { errorFingerprint, FINGERPRINT_VERSION } from '../../relay/error-fingerprint.ts';
 import type { DeliveryError } from '../../relay/relay-store.ts';
-import { fence, FENCED_ANSWER, IS_TARGET } from './fence.ts';
+import { fence, FENCED_ANSWER, IS_PLACE } from './fence.ts';
 
 /** The hour of a time, counted from 1970. */
 export const HOUR_NOW = `floor(extract(epoch from clock_timestamp()) / 3600)::int`;
@@ -20,13 +20,14 @@ export function buryStatement(schema: string): string {
     x as (
       select *, clock_timestamp() as at from json_to_recordset($3::text::json) as x (unit int, epoch bigint, seq bigint, state smallint, version int,
         cycle int, attempts int, error jsonb, holds boolean, duration_ms float8, cause text, frames jsonb,
-        behind bigint, is_behind_written boolean)),
+        behind bigint)),
     d as (
       update ${schema}.delivery d set state = 2, due_at = null, failed_at = x.at,
         first_failed_at = coalesce(d.first_failed_at, x.at), holds = d.key is not null and x.holds,
         ran_at = coalesce(x.at - x.duration_ms * interval '1 millisecond', d.ran_at),
         attempts = x.attempts, error = x.error || jsonb_build_object('group', ${group}), starts = 0
-      from x join f on f.unit = x.unit and f.epoch = x.epoch where ${IS_TARGET} and d.cycle = x.cycle and ${hasReason(schema)}
+      from x join f on f.unit = x.unit and f.epoch = x.epoch where ${IS_PLACE} and d.cycle = x.cycle
+        and case when x.behind is null then d.version = x.version else ${mayBeParked(schema)} end
       returning d.seq, d.handler, d.type, d.error, d.error ->> 'group' as "group", x.frames),
     named as (
       insert into ${schema}.error_group (id, service, handler, type, error, frames)
@@ -43,14 +44,14 @@ export function buryStatement(schema: string): string {
 }
 
 /**
- * What is set aside must stand behind a dead letter that holds the key, still: an operator may have released, skipped or replayed it since
+ * What is parked must stand behind a dead letter that blocks the key, still: an operator may have released, skipped or replayed it since
  * the worker decided, and would not do it again for this one. Locked, so that one who does it at this moment is waited for, or waits and
- * takes this one along. A dead letter that is being written beside this is as it was before.
+ * takes this one along. Its own version is not compared: refused because somebody edits it, it would be ready behind those that are parked
+ * with it, and run after them.
  */
-function hasReason(schema: string): string {
-  const it = `select from ${schema}.delivery h where h.unit = any (array[x.unit]) and h.seq = x.behind`;
-  return `(x.behind is null or exists (${it} and h.state = 2 and h.holds for share)
-        or not x.is_behind_written and exists (${it} and h.state in (0, 1)))`;
+function mayBeParked(schema: string): string {
+  return `exists (select from ${schema}.delivery h where h.unit = any (array[x.unit]) and h.seq = x.behind
+          and h.state = 2 and h.holds for share)`;
 }
 
 /** What the statement is told of an error beside the error itself. */

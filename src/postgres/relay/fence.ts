@@ -13,11 +13,14 @@ export function fence(schema: string): string {
 }
 
 /**
- * Whether a row `d` is the one that `x` names. "Any" of one unit, because with "=" the planner may begin with the table: vacuumed at
+ * Whether a row `d` is the one that `x` names, whichever version it has now. "Any" of one unit, because with "=" the planner may begin with the table: vacuumed at
  * a moment when it was empty it is taken for one row, and all of its index was read for each of a thousand targets (17 s with
  * 20,000 rows in it).
  */
-export const IS_TARGET = `d.unit = any (array[x.unit]) and d.state = x.state and d.seq = x.seq and d.version = x.version`;
+export const IS_PLACE = `d.unit = any (array[x.unit]) and d.state = x.state and d.seq = x.seq`;
+
+/** The same, in the version that `x` names. */
+export const IS_TARGET: string = `${IS_PLACE} and d.version = x.version`;
 
 /** How a statement with `fence` ends, whose written rows are `d`: one row with the `seq`s of those and the tokens that hold. */
 export const FENCED_ANSWER = `select (select string_agg(seq::text, ',') from d), (select string_agg(unit || ':' || epoch, ',') from f)`;

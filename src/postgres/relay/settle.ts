@@ -181,6 +181,5 @@ function waitingRow(settlement: Waits): object {
 
 function deadRow(settlement: Dead): object {
   const { attempts, error, holds, durationMs: duration_ms, behind } = settlement;
-  const parked = behind && { behind: behind.seq, is_behind_written: behind.isWritten };
-  return { ...targetRow(settlement), attempts, error, holds, duration_ms, ...causeOf(error), ...parked };
+  return { ...targetRow(settlement), attempts, error, holds, duration_ms, ...causeOf(error), behind };
 }

@@ -209,6 +209,12 @@ export class Member<Tx> {
     return { ...this.target(delivery), kind: 'dead', attempts: delivery.attempts + 1, error: FAILURE, holds };
   }
 
+  /** Not tried, and parked behind another. */
+  parked(delivery: Delivery, behind: number): Settlement {
+    const error = { ...FAILURE, code: 'PARKED' };
+    return { ...this.target(delivery), kind: 'dead', attempts: 0, error, holds: true, behind };
+  }
+
   settle(...settlements: Settlement[]): Promise<SettleAnswer> {
     return this.session.settle(this.id, settlements);
   }

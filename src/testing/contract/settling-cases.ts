@@ -12,6 +12,7 @@ export function settlingCases(): readonly ContractCase[] {
     ...waitCases(),
     ...postponeCases(),
     ...deadCases(),
+    ...parkCases(),
     ...markCases(),
     ...unmarkCases(),
     ...houseCases(),
@@ -254,6 +255,34 @@ function deadCases(): readonly ContractCase[] {
         mustEqual((await worker.read()).due.length, 1, 'the replay is still due');
       },
     ),
+  ];
+}
+
+function parkCases(): readonly ContractCase[] {
+  return [
+    promise('what is parked together is parked whole, also what was edited meanwhile', async (kit) => {
+      const worker = await kit.own();
+      const ids = [await kit.send('k'), await kit.send('k'), await kit.send('k')];
+      const { ready } = await worker.read();
+      const [head, second, third] = ready as [Delivery, Delivery, Delivery];
+      await worker.settle(worker.dead(head, true));
+      await kit.harness.edit(second.id, { n: 2 });
+      const { settled } = await worker.settle(worker.parked(second, head.seq), worker.parked(third, head.seq));
+      mustEqual(sorted(settled), sorted([second.seq, third.seq]), 'both are parked, whichever version they have');
+      const holders = (await worker.session.load([head.unit])).flatMap((load) => load.holders);
+      mustEqual(holders.length, ids.length, 'and block the key like the dead letter');
+    }),
+    promise('nothing is parked behind what is no dead letter any more', async (kit) => {
+      const worker = await kit.own();
+      const id = await kit.send('k');
+      await kit.send('k');
+      const { ready } = await worker.read();
+      const [head, second] = ready as [Delivery, Delivery];
+      mustEqual((await worker.settle(worker.parked(second, head.seq))).settled.size, 0, 'not before it is one');
+      await worker.settle(worker.dead(head, true));
+      await kit.harness.replay(id);
+      mustEqual((await worker.settle(worker.parked(second, head.seq))).settled.size, 0, 'nor once it is replayed');
+    }),
   ];
 }
 
