@@ -57,7 +57,7 @@ test('a released key goes on past what failed, parked ones first and in order, a
     ['park', 1],
     ['pass', 1],
   ]);
-  expect((await operator.heldKeys()).items).toEqual([]);
+  await expect.poll(async () => (await operator.heldKeys()).items, { interval: 20 }).toEqual([]);
   expect(await operator.releaseKey('block', 'k', ANN)).toEqual({ kind: 'released', count: 0 });
   expect(await operator.releaseKey('nobody', 'k', ANN)).toMatchObject({ kind: 'unknown-handler' });
   const audit = (await operator.audit({ verb: 'release' })).items;
