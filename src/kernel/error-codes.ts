@@ -131,9 +131,12 @@ export interface ErrorDetails {
   STREAM_NOT_SSE: { found: string };
   STREAM_TIMEOUT: { phase: string; timeoutMs: number };
   STREAM_TRUNCATED: { contentChunks: number; contentLength: number };
+  TRANSACTION_CONTROL: { client: string; statement: string };
   TRANSACTION_ENDED: Record<string, never>;
-  TRANSACTION_NOT_OPEN: { client: string };
+  /** `effect`: it was the transaction of an effect, which has ended. */
+  TRANSACTION_NOT_OPEN: { client: string; of?: 'effect' };
   TRANSACTION_RESTED: { restMs: number };
+  TRANSACTION_UNFINISHED: { client: string; unfinished: string };
   TRANSACTION_UNKNOWN: { found: string };
 }
 
@@ -357,12 +360,18 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `the stream ran into timeouts.${d.phase} (${d.timeoutMs} ms); raise it if the provider is known to be that slow`,
   STREAM_TRUNCATED: (d) =>
     `the stream ended without its closing event after ${d.contentChunks} ${d.contentChunks === 1 ? 'piece' : 'pieces'} of content (${d.contentLength} characters); treat what was received as incomplete`,
+  TRANSACTION_CONTROL: (d) =>
+    `${d.statement} was refused before it ran: the transaction of an effect is ours to begin and to end (${d.client}); throw to roll back, return to commit, and use a savepoint for a part of it`,
   TRANSACTION_ENDED: () =>
     `the effect ended the transaction it was given (commit or rollback), so its completion could not be written with it; leave begin, commit and rollback to us, and throw to roll back`,
   TRANSACTION_NOT_OPEN: (d) =>
-    `no transaction is open on this ${d.client} object, so the message could be kept when your own rows are rolled back; ${OPEN_A_TRANSACTION[d.client] ?? 'pass the transaction itself, after awaiting its begin and before it ends'}`,
+    d.of === 'effect'
+      ? `the effect that had this ${d.client} transaction has ended, so nothing was sent; await every statement inside the effect, and keep nothing of tx for later`
+      : `no transaction is open on this ${d.client} object, so the message could be kept when your own rows are rolled back; ${OPEN_A_TRANSACTION[d.client] ?? 'pass the transaction itself, after awaiting its begin and before it ends'}`,
   TRANSACTION_RESTED: (d) =>
     `the transaction was terminated because its effect asked nothing of it for ${d.restMs} ms, and nothing was kept; do slow work before ctx.commit, and only statements on tx inside it`,
+  TRANSACTION_UNFINISHED: (d) =>
+    `the effect ended while ${d.unfinished} of its transaction was still open (${d.client}), and nothing was kept; await its end inside the effect`,
   TRANSACTION_UNKNOWN: (d) =>
     `${d.found === 'Promise' ? 'a Promise is not a transaction, await it first' : `${d.found} is not a transaction this package knows`}; pass the transaction object of pg, postgres.js, Drizzle, Kysely, Knex, TypeORM, Prisma or PGlite as it is`,
 };

@@ -61,7 +61,7 @@ describe('ctx.commit', () => {
     expect(await effects(here)).toEqual([1, 1]);
   });
 
-  test('refuses an answer that JSON cannot hold, and an effect that ended its transaction, for good and without done', async ({
+  test('refuses an answer that JSON cannot hold, and an effect that would end its transaction, permanently and without done', async ({
     postgres,
   }) => {
     const here = await commandService(postgres);
@@ -74,7 +74,7 @@ describe('ctx.commit', () => {
     await here.start();
     expect(await here.commands.wait(bad)).toMatchObject({ kind: 'dlq', error: { code: 'COMMAND_ANSWER_INVALID' } });
     expect(await here.commands.wait(ended)).toMatchObject({ kind: 'dlq' });
-    expect(await here.story(ended)).toBe('queued running:1 dlq:1!TRANSACTION_ENDED');
+    expect(await here.story(ended)).toBe('queued running:1 dlq:1!TRANSACTION_CONTROL');
   });
 });
 

@@ -98,12 +98,12 @@ describe.for(CLIENTS)('a commit over $client', ({ open }) => {
     expect(await state()).toEqual([1, 'completed']);
   });
 
-  test('whose work ends the transaction by itself is refused, and the run is not ended', async ({
+  test('whose work would end the transaction by itself is refused before that, and the run is not ended', async ({
     postgres: server,
   }) => {
     const { commit, state } = await stage(server);
     const ends = commit(DONE, async (tx) => void (await sqlRunner(tx).query('rollback')));
-    await expect(ends).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' });
+    await expect(ends).rejects.toMatchObject({ code: 'TRANSACTION_CONTROL' });
     expect(await state()).toEqual([0, 'processing']);
   });
 

@@ -65,17 +65,18 @@ describe('a commit', () => {
     expect(await worker.session.fetch([delivery], delivery.unit)).toHaveLength(1);
   });
 
-  test('whose effect ends the transaction by itself is not marked as done, and says why', async ({
+  test('whose effect would end the transaction by itself is refused before that, and says why [X.3]', async ({
     postgres: server,
   }) => {
-    const { worker, delivery, schema } = await stage(server);
+    const { worker, delivery, schema, effects } = await stage(server);
     for (const end of ['rollback', 'commit', 'rollback; begin']) {
       const failing = worker.session.commit(worker.id, [worker.done(delivery)], async (tx) => {
         await tx.query(`insert into ${schema}.effect values (1)`);
         await tx.query(end);
       });
-      await expect(failing).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' });
+      await expect(failing).rejects.toMatchObject({ code: 'TRANSACTION_CONTROL' });
     }
+    expect(await effects()).toBe(0);
     expect(await worker.session.fetch([delivery], delivery.unit)).toHaveLength(1);
   });
 

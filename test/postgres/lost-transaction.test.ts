@@ -1,8 +1,9 @@
 import { Pool } from 'pg';
 import postgresJs, { type TransactionSql } from 'postgres';
 import { beforeAll, describe, expect, onTestFinished, test as plainTest } from 'vitest';
-import { ConnectionLost, type Driver } from '../../src/postgres/driver/driver.ts';
+import { ConnectionLost, type Driver, type Query } from '../../src/postgres/driver/driver.ts';
 import { findDriver } from '../../src/postgres/driver/find-driver.ts';
+import { sqlRunner, type SqlTransaction } from '../../src/postgres/sql-runner.ts';
 import { systemEffects } from '../../src/system/effects.ts';
 import { needs, type TestServer } from '../support/needs.ts';
 import { sharedPglite } from '../support/shared-pglite.ts';
@@ -35,10 +36,27 @@ function openPostgresJs(server: TestServer): ReturnType<typeof postgresJs> {
   return sql;
 }
 
-function driverOf(pool: unknown): Driver<unknown> {
+interface Transactions<Tx> {
+  readonly driver: Driver<unknown>;
+  transaction<T>(restMs: number, work: (tx: Tx, query: Query) => PromiseLike<T>): Promise<T>;
+}
+
+/** Effects without a completion. `query` goes the way of the effect, not ours. */
+function driverOf<Tx = unknown>(pool: unknown): Transactions<Tx> {
   const driver = findDriver(pool, systemEffects);
   if (driver === undefined) throw new Error('no driver for this pool');
-  return driver;
+  return {
+    driver,
+    transaction: (restMs, work) =>
+      driver.transaction(
+        restMs,
+        async (tx) => {
+          const { query } = sqlRunner(tx as SqlTransaction);
+          return work(tx as Tx, async (text, params) => (await query(text, params)).map((row) => Object.values(row)));
+        },
+        async (_, result) => result,
+      ),
+  };
 }
 
 /** What it rejects with. */
@@ -146,7 +164,7 @@ for (const { name, open } of CLIENTS) {
 describe('a transaction of postgres.js', () => {
   test('refuses statements that were made before its end and sent after it', async ({ postgres: server }) => {
     const seen = await witness(server, 'lazy');
-    const driver = driverOf(openPostgresJs(server)) as Driver<TransactionSql>;
+    const driver = driverOf<TransactionSql>(openPostgresJs(server));
     const made: { readonly statement: PromiseLike<unknown> }[] = [];
     await driver.transaction(LONG_MS, async (tx) => {
       await tx.unsafe(`insert into ${seen.table} values ('in time')`);
@@ -163,7 +181,7 @@ describe('a transaction of postgres.js', () => {
   }) => {
     const seen = await witness(server, 'savepoints');
     const sql = openPostgresJs(server);
-    const driver = driverOf(sql) as Driver<TransactionSql>;
+    const driver = driverOf<TransactionSql>(sql);
     const insert = (tx: TransactionSql, line: string): PromiseLike<unknown> =>
       tx`insert into ${tx(seen.table)} ${tx({ line })}`;
     const counted = await driver.transaction(LONG_MS, async (tx) => {
@@ -206,7 +224,7 @@ describe('a transaction of postgres.js', () => {
     postgres: server,
   }) => {
     const seen = await witness(server, 'cursors');
-    const driver = driverOf(openPostgresJs(server)) as Driver<TransactionSql>;
+    const driver = driverOf<TransactionSql>(openPostgresJs(server));
     const reading = driver.transaction(LONG_MS, async (tx) => {
       for await (const [row] of tx`select pg_backend_pid() as pid from generate_series(1, 1000)`.cursor(1)) {
         const ended = `select pg_terminate_backend($1)`;
@@ -261,7 +279,7 @@ describe('a transaction of PGlite', () => {
         await query(`select 1`, []);
       });
       await expect.poll(() => log).toEqual(['first hangs']);
-      const beat = driver
+      const beat = driver.driver
         .link()
         .query('select 1', [])
         .then(() => log.push('beat'));

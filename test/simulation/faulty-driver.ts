@@ -24,8 +24,10 @@ export function faultyDriver(driver: Driver<unknown>, faults: StatementFaults): 
   };
   return {
     link,
-    transaction: (settings, work) =>
-      around(faults, () => driver.transaction(settings, (tx, query) => work(tx, faulty(query, faults)))),
+    transaction: (restMs, effect, complete) =>
+      around(faults, () =>
+        driver.transaction(restMs, effect, (query, result) => complete(faulty(query, faults), result)),
+      ),
     listen: (channel, onNotify, onLost) => driver.listen(channel, onNotify, onLost),
   };
 }

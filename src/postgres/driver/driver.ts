@@ -35,12 +35,17 @@ export interface Driver<Native> {
   /** Opens nothing yet: the connection is made by the first call. */
   link(): Link;
   /**
-   * On the application's own pool; `query` runs in the same transaction. Rejects with what `work` or the commit threw, or with
-   * `ConnectionLost` when it never had a connection or lost it. When nothing was asked of it for `restMs` (PGlite: half of
-   * that) the transaction is rolled back, `work` is given up and it rejects with `TRANSACTION_RESTED`. What is asked of `tx`
-   * after the end reaches nobody.
+   * On the application's own pool: the effect, which is foreign code, and then `complete` in the same transaction, which is ours.
+   * Rejects with what they or the commit threw, or with `ConnectionLost` when it never had a connection or lost it. When nothing
+   * was asked of it for `restMs` (PGlite: half of that) the transaction is rolled back, the effect is given up and it rejects with
+   * `TRANSACTION_RESTED`. `tx` is guarded: it refuses what would end the transaction with `TRANSACTION_CONTROL`, and everything with
+   * `TRANSACTION_NOT_OPEN` once the effect has ended, however it ended.
    */
-  transaction<T>(restMs: number, work: (tx: Native, query: Query) => Promise<T>): Promise<T>;
+  transaction<R, T>(
+    restMs: number,
+    effect: (tx: Native) => Promise<R>,
+    complete: (query: Query, result: R) => Promise<T>,
+  ): Promise<T>;
   /** `onLost` is called once, when notifications can no longer arrive. */
   listen(channel: string, onNotify: (payload: string) => void, onLost: () => void): Promise<Subscription>;
 }

@@ -1,5 +1,7 @@
 import type { Effects } from '../../kernel/effects.ts';
 import { HoldfastError } from '../../kernel/error.ts';
+import { guardPg, type PgClientInside } from '../guard/pg-guard.ts';
+import { TransactionGate } from '../guard/transaction-gate.ts';
 import { encodeParam, type SqlParam } from '../sql-runner.ts';
 import { ConnectionLost, type Driver, type Link, type Query, type Row, type Subscription } from './driver.ts';
 import { isReadOnly, sqlStateOf } from './database-error.ts';
@@ -74,7 +76,7 @@ export function pgDriver(pool: PgPoolInside, effects: Effects, answerMs: number 
   };
   return {
     link: () => new PgLink(connect, limits),
-    transaction: (restMs, work) => pooledTransaction(pool, limits, restMs, work),
+    transaction: (restMs, effect, complete) => pooledTransaction(pool, limits, restMs, { effect, complete }),
     listen: async (channel, onNotify, onLost) => listen(connect, limits, channel, onNotify, onLost),
   };
 }
@@ -172,11 +174,17 @@ class PgLink implements Link {
   }
 }
 
-async function pooledTransaction<T>(
+/** What is done in a transaction. */
+interface TransactionWork<R, T> {
+  readonly effect: (tx: unknown) => Promise<R>;
+  readonly complete: (query: Query, result: R) => Promise<T>;
+}
+
+async function pooledTransaction<R, T>(
   pool: PgPoolInside,
   limits: Limits,
   restMs: number,
-  work: (tx: unknown, query: Query) => Promise<T>,
+  { effect, complete }: TransactionWork<R, T>,
 ): Promise<T> {
   let isLost = false;
   let isRested = false;
@@ -187,6 +195,44 @@ async function pooledTransaction<T>(
     lost.reject(error);
     isRested ||= sqlStateOf(error) === RESTED_TOO_LONG;
   };
+  const client = await connectPooled(pool, limits, onError);
+  // Of our own statements only: a connection may have fallen silent since it was used last, and nothing else would tell.
+  const within = <A>(answer: Promise<A>): Promise<A> => limited(limits, answer, () => onError(new Error('no answer')));
+  const gate = new TransactionGate('pg');
+  const guard = guardPg(client as unknown as PgClientInside, gate, limits.effects);
+  try {
+    // In one message: each more is a round trip for every message that is handled.
+    await within(client.query({ text: `begin; ${limitStatements(restMs)}` }));
+    const result = await Promise.race([effect(guard.tx), lost.promise]);
+    gate.close();
+    await guard.finish();
+    gate.requireNoNested();
+    const value = await Promise.race([complete((...args) => within(queryOn(client)(...args)), result), lost.promise]);
+    const { command } = await within(client.query({ text: 'commit' }));
+    // A transaction that had failed answers a commit with a rollback, and no error.
+    if (command !== 'COMMIT') throw new HoldfastError('TRANSACTION_NOT_OPEN', { client: 'pg' });
+    return value;
+  } catch (error) {
+    gate.close();
+    if (isReadOnly(error)) isLost = true;
+    if (!isLost) await guard.finish().catch(nothing);
+    if (!isLost && !guard.isBusy) await within(client.query({ text: 'rollback' })).catch(onError);
+    if (isRested) throw restedTooLong(restMs, error);
+    throw isLost ? new ConnectionLost('connection lost', { cause: error }) : error;
+  } finally {
+    guard.detach();
+    client.removeListener('error', onError);
+    // What takes no other statement any more is ended, and the transaction with it.
+    client.release(isLost || guard.isBusy);
+  }
+}
+
+/** A connection of the pool that listens for its errors. Rejects with `ConnectionLost`. */
+async function connectPooled(
+  pool: PgPoolInside,
+  limits: Limits,
+  onError: (error: unknown) => void,
+): Promise<PgPoolClient> {
   // The pool listens only while a client is idle: a session that is ended while it is ours would end the process. By callback
   // and not by promise: a server that stops just then says so in the same packet that says it is ready, and what follows a
   // promise would come after that (3 of 30 restarts ended a process).
@@ -200,31 +246,9 @@ async function pooledTransaction<T>(
     });
   });
   // The pool may be used up by handlers that wait for us.
-  const client = await limited(limits, connected, () => (isGivenUp = true)).catch((error: unknown) => {
+  return limited(limits, connected, () => (isGivenUp = true)).catch((error: unknown) => {
     throw new ConnectionLost('no connection', { cause: error });
   });
-  // Of our own statements only: a connection may have fallen silent since it was used last, and nothing else would tell.
-  const within = <R>(answer: Promise<R>): Promise<R> => limited(limits, answer, () => onError(new Error('no answer')));
-  const query = queryOn(client);
-  try {
-    // In one message: each more is a round trip for every message that is handled.
-    await within(client.query({ text: `begin; ${limitStatements(restMs)}` }));
-    // Given up only with its connection: what it still does then reaches nothing.
-    const ours: Query = (text, params) => within(query(text, params));
-    const result = await Promise.race([work(client, ours), lost.promise]);
-    const { command } = await within(client.query({ text: 'commit' }));
-    // A transaction that had failed answers a commit with a rollback, and no error.
-    if (command !== 'COMMIT') throw new HoldfastError('TRANSACTION_NOT_OPEN', { client: 'pg' });
-    return result;
-  } catch (error) {
-    if (isReadOnly(error)) isLost = true;
-    if (!isLost) await within(client.query({ text: 'rollback' })).catch(onError);
-    if (isRested) throw restedTooLong(restMs, error);
-    throw isLost ? new ConnectionLost('connection lost', { cause: error }) : error;
-  } finally {
-    client.removeListener('error', onError);
-    client.release(isLost);
-  }
 }
 
 async function listen(

@@ -1,4 +1,6 @@
 import type { Effects } from '../../kernel/effects.ts';
+import { guardPglite } from '../guard/pglite-guard.ts';
+import { TransactionGate } from '../guard/transaction-gate.ts';
 import { encodeParam } from '../sql-runner.ts';
 import type { Driver, Query, Row } from './driver.ts';
 import { StatementActivity } from './statement-activity.ts';
@@ -43,15 +45,22 @@ export function pgliteDriver(db: PgliteInside, effects: Effects): Driver<unknown
         },
       };
     },
-    transaction: (restMs, work) =>
+    transaction: (restMs, effect, complete) =>
       turns.run(() =>
         db.transaction(async (native) => {
           await native.exec(limitStatements(restMs));
           const activity = new StatementActivity(effects);
-          const tx = watched(native, activity);
+          const gate = new TransactionGate('pglite');
           const limitMs = restMs * REST_PART;
-          // Given up, it is rolled back, and PGlite refuses what is still asked of it.
-          return activity.within(limitMs, work(tx, queryOn(tx)), () => restedTooLong(limitMs));
+          try {
+            const effected = effect(guardPglite(watched(native, activity), gate));
+            const result = await activity.within(limitMs, effected, () => restedTooLong(limitMs));
+            gate.close();
+            gate.requireNoNested();
+            return await complete(queryOn(native), result);
+          } finally {
+            gate.close();
+          }
         }),
       ),
     listen: async (channel, onNotify) => {

@@ -1,4 +1,6 @@
 import type { Effects } from '../../kernel/effects.ts';
+import { guardPostgresJs } from '../guard/postgres-js-guard.ts';
+import { TransactionGate } from '../guard/transaction-gate.ts';
 import { encodeParam, type SqlParam } from '../sql-runner.ts';
 import { ConnectionLost, type Driver, type Link, type Query, type Row } from './driver.ts';
 import { type PostgresJsBegin, PostgresJsTransaction } from './postgres-js-transaction.ts';
@@ -46,16 +48,20 @@ export function postgresJsDriver(
 ): Driver<unknown> {
   return {
     link: () => new PostgresJsLink(sql, effects, answerMs),
-    transaction: async (restMs, work) => {
+    transaction: async (restMs, effect, complete) => {
       const transaction = new PostgresJsTransaction<Sql>(effects, answerMs);
+      const gate = new TransactionGate('postgres.js');
       try {
         return await transaction.run(sql, async (tx) => {
           // Of our own statements only: how long the application's may take is its own affair.
           const ours: Query = (text, params) => transaction.within(queryOn(tx)(text, params));
           await ours(limitStatements(restMs));
-          return work(tx, ours);
+          const result = await effect(guardPostgresJs(tx, gate)).finally(() => gate.close());
+          gate.requireNoNested();
+          return complete(ours, result);
         });
       } catch (error) {
+        gate.close();
         // It keeps to itself why the server ended the session.
         const isRested = error instanceof ConnectionLost && transaction.activity.restedMs >= restMs * NEARLY;
         throw isRested ? restedTooLong(restMs, error) : error;

@@ -2,7 +2,7 @@ import type { AtomicIdempotencyStore, Claim, RunEnd } from '../../idempotency/id
 import type { Effects } from '../../kernel/effects.ts';
 import { HoldfastError } from '../../kernel/error.ts';
 import { isConflict, isRefusal } from '../driver/database-error.ts';
-import { ConnectionLost, type Driver } from '../driver/driver.ts';
+import { ConnectionLost, type Driver, type Query } from '../driver/driver.ts';
 import { endParams } from './record-steps.ts';
 import type { IdempotencyStatements } from './statements.ts';
 import { wasCommitted } from './was-committed.ts';
@@ -15,7 +15,12 @@ export interface CommitParts<Tx> {
   readonly effects: Effects;
 }
 
-type Work<Tx, T> = (tx: Tx) => Promise<{ readonly value: T; readonly end: RunEnd }>;
+interface Done<T> {
+  readonly value: T;
+  readonly end: RunEnd;
+}
+
+type Work<Tx, T> = (tx: Tx) => Promise<Done<T>>;
 
 type Outcome<T> =
   | { readonly kind: 'ended'; readonly value: T }
@@ -52,7 +57,11 @@ export function commitAct<Tx>(parts: CommitParts<Tx>): AtomicIdempotencyStore<Tx
 export function transactionAct<Tx>(parts: CommitParts<Tx>): AtomicIdempotencyStore<Tx>['transaction'] {
   return (work) =>
     parts.driver
-      .transaction(REST_MS, (native) => work(parts.wrap(native)))
+      .transaction(
+        REST_MS,
+        async (native) => work(parts.wrap(native)),
+        (_, result) => Promise.resolve(result),
+      )
       .catch((error: unknown) => {
         throw causeOf(error);
       });
@@ -65,20 +74,23 @@ function causeOf(error: unknown): unknown {
 
 async function commitOnce<Tx, T>(parts: CommitParts<Tx>, claim: Claim, work: Work<Tx, T>): Promise<Outcome<T>> {
   const { driver, statements, wrap } = parts;
-  let worked: { readonly value: T } | undefined;
+  let worked: Done<T> | undefined;
   let transactionId: string | undefined;
   try {
-    const value = await driver.transaction(Math.max(LEAST_REST_MS, claim.leaseMs), async (native, query) => {
-      const done = await work(wrap(native));
-      worked = done;
-      // As the last step: the record is locked for the shortest time.
+    const effect = async (native: unknown): Promise<Done<T>> => {
+      worked = await work(wrap(native));
+      return worked;
+    };
+    // As the last step: the record is locked for the shortest time.
+    const complete = async (query: Query, done: Done<T>): Promise<T> => {
       const [row] = await query(statements.endInside, endParams(claim, done.end));
       if (row === undefined) throw new HoldfastError('TRANSACTION_ENDED', {});
       // Nor may it have ended before under the same owner: what belongs to that end is committed.
       if (row[0] !== 'ended') throw new Late();
       transactionId = String(row[1]);
       return done.value;
-    });
+    };
+    const value = await driver.transaction(Math.max(LEAST_REST_MS, claim.leaseMs), effect, complete);
     return { kind: 'ended', value };
   } catch (error) {
     const cause = causeOf(error);

@@ -2,7 +2,7 @@ import { HoldfastError } from '../../kernel/error.ts';
 import type { CommitOutcome, CommitTarget, RelaySession } from '../../relay/relay-store.ts';
 import { LocalFault } from '../../relay/local-fault.ts';
 import { isConflict, isRefusal, sqlStateOf } from '../driver/database-error.ts';
-import { ConnectionLost, type Driver } from '../driver/driver.ts';
+import { ConnectionLost, type Driver, type Query } from '../driver/driver.ts';
 import { IS_SAME_TRANSACTION } from '../driver/transaction-limits.ts';
 import { decodeFenced } from './fence.ts';
 import { finishParams, finishCall } from './finish.ts';
@@ -34,15 +34,15 @@ export function commitAct<Tx>(
   ): Promise<CommitOutcome> => {
     let isComplete = false;
     try {
-      await driver.transaction(limitMs(), async (native, query) => {
-        await effect(wrap(native));
-        // As the last step: the lease is held for the shortest time.
+      // As the last step: the lease is held for the shortest time.
+      const complete = async (query: Query): Promise<void> => {
         const rows = await query(finish, finishParams(workerId, targets)).catch(notCompleted);
         if (rows.length === 0) throw new HoldfastError('TRANSACTION_ENDED', {});
         const { seqs } = decodeFenced(rows);
         if (seqs.length < targets.length) throw new Refused();
         isComplete = true;
-      });
+      };
+      await driver.transaction(limitMs(), async (native) => effect(wrap(native)), complete);
       return 'committed';
     } catch (error) {
       if (error instanceof Refused) return 'refused';

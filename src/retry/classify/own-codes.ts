@@ -99,8 +99,10 @@ export const OWN_CODES: Readonly<Record<ErrorCode, Rule>> = {
   STREAM_NOT_SSE: { kind: 'invalid', verdict: 'fail' },
   STREAM_TIMEOUT: { kind: 'timeout', verdict: 'retry' },
   STREAM_TRUNCATED: { kind: 'truncated', verdict: 'retry' },
+  TRANSACTION_CONTROL: { kind: 'invalid', verdict: 'fail' },
   TRANSACTION_ENDED: { kind: 'invalid', verdict: 'fail' },
   TRANSACTION_NOT_OPEN: { kind: 'invalid', verdict: 'fail' },
   TRANSACTION_RESTED: { kind: 'timeout', verdict: 'retry' },
+  TRANSACTION_UNFINISHED: { kind: 'invalid', verdict: 'fail' },
   TRANSACTION_UNKNOWN: { kind: 'invalid', verdict: 'fail' },
 };
