@@ -162,7 +162,8 @@ export class Membership<Tx> {
       handlers: [...handlers.values()].map((handler) => ({
         name: handler.name,
         types: subscriptions(handler),
-        isPinned,
+        // Who takes what was published knows nothing of our generations: of a queue for each it would see keys out of order.
+        isPinned: isPinned && handler.kind !== 'publish',
         isRepeatable: handler.repeatable,
         breaker: handler.breaker,
       })),

@@ -1,5 +1,7 @@
 import { describe, expect } from 'vitest';
 import { event } from '../../src/index.ts';
+import { localBroker } from '../../src/testing/index.ts';
+import { transportOf } from '../../src/transport/index.ts';
 import { needs } from '../support/needs.ts';
 import { testService } from './service.ts';
 
@@ -190,6 +192,28 @@ describe('pinned generations', () => {
       await service.inTransaction((tx) => hf.send(tx, placed, { n: i + 1 }));
     }
     await expect.poll(() => seen.toSorted()).toEqual(['1: message of 1 at 1', '2: message of 2 at 2']);
+  });
+
+  test('publishing keeps the order of a key across generations: any worker publishes, also for one that has none', async ({
+    postgres,
+  }) => {
+    const service = await testService(postgres);
+    const moved = event<{ n: number }>('order.moved', { key: () => 'k' });
+    const transport = transportOf(localBroker());
+    const [old, next] = [1, 2].map((generation) => service.another({ generation, pinned: true, transport }));
+    if (!old || !next) throw new Error('two deployments');
+    const seen: number[] = [];
+    const elsewhere = service.another({ service: 'elsewhere', transport });
+    elsewhere.on(moved, 'note', ({ n }) => void seen.push(n));
+    await service.start({ of: elsewhere });
+    const first = await service.start({ of: old });
+    await service.inTransaction((tx) => old.send(tx, moved, { n: 0 }));
+    await expect.poll(() => seen).toEqual([0]);
+    await first.stop();
+    await service.inTransaction((tx) => old.send(tx, moved, { n: 1 }));
+    await service.start({ of: next });
+    for (const n of [2, 3]) await service.inTransaction((tx) => next.send(tx, moved, { n }));
+    await expect.poll(() => seen).toEqual([0, 1, 2, 3]);
   });
 
   test('a message whose generation nobody serves waits, is reported, and is handled once one does [S4.5]', async ({
