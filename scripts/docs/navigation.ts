@@ -19,6 +19,7 @@ export const NAVIGATION: readonly NavigationPart[] = [
       'docs/concepts/leases-and-fences.md',
       'docs/concepts/idempotency.md',
       'docs/guarantees.md',
+      'docs/outages.md',
       'docs/limits.md',
     ],
   },

@@ -125,7 +125,8 @@ function onDead({ headers }: Delivery): 'block' | 'pass' {
 
 function rulesOf<Input, Output>(definition: CommandDefinition<Input, Output>): HandlerOptions {
   const { policy, classify, timeoutMs } = definition;
-  return { policy, classify, timeoutMs, onDead };
+  // A command counts every failure: whoever planned it waits for its end.
+  return { policy, classify, timeoutMs, onDead, maxOutageMs: 0 };
 }
 
 /** Puts it inside the service's wrapper of sends, if it has one. */

@@ -116,6 +116,8 @@ async function startRelayOf<Tx, SendTx>(
     timeoutMs: host.maxTimeoutMs + AROUND_MS,
     onDead: 'pass',
     breaker: false,
+    // Its destinations have breakers and policies of their own.
+    maxOutageMs: 0,
     blameless: true,
     classify: (error) => (error instanceof DeliveryFailed ? error.failure : undefined),
     policyOf: (error) => (error instanceof DeliveryFailed ? error.policy : undefined),

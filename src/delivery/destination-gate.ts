@@ -3,9 +3,8 @@ import {
   type BreakerSettings,
   type BreakerState,
   CLOSED,
-  counted,
   followed,
-  isTripped,
+  type ProbeSettings,
   probeWaitMs,
 } from '../relay/breaker.ts';
 import { begunAnew, FIRST_WIDTH, grown, halved, type WidthState } from './destination-width.ts';
@@ -15,7 +14,7 @@ import type { DestinationSight, SenderStore } from './sender-store.ts';
 export interface GateHost {
   readonly effects: Effects;
   readonly store: Pick<SenderStore, 'changeDestination'>;
-  readonly settings: Omit<BreakerSettings, 'name'>;
+  readonly settings: ProbeSettings & Pick<BreakerSettings, 'failures'>;
   /** More may be started. */
   changed(destination: string): void;
   /** The database did not take a change of a breaker. */
@@ -62,6 +61,8 @@ export class DestinationGate {
   readonly destination: string;
   readonly #host: GateHost;
   #state: BreakerState = CLOSED;
+  /** Messages that failed one after the other: one that fails by itself is no outage of its destination, which has other addresses. */
+  readonly #failing = new Set<string>();
   #width: WidthState = FIRST_WIDTH;
   /** While another process tries: when it is taken to be lost. */
   #lapsesAtMs = Infinity;
@@ -83,7 +84,7 @@ export class DestinationGate {
 
   /** Nothing would be lost with it. */
   get isForgettable(): boolean {
-    return this.#state.kind === 'closed' && this.#state.failed.size === 0 && this.active === 0 && !this.#isCalling;
+    return this.#state.kind === 'closed' && this.#failing.size === 0 && this.active === 0 && !this.#isCalling;
   }
 
   get width(): number {
@@ -110,11 +111,12 @@ export class DestinationGate {
     const isProbe = state.kind === 'probing' && state.isMine && state.epoch === pass.probe;
     if (isProbe) return this.#probed(state.epoch, state.probes, end);
     if (end.kind === 'undecided') return;
-    this.#state = counted(state, pass.messageId, end.kind === 'down');
+    if (end.kind === 'down') this.#failing.add(pass.messageId);
+    else this.#failing.clear();
     const before = Math.floor(this.#width.width);
     this.#width = end.kind === 'down' ? halved(this.#width) : grown(this.#width);
-    if (end.kind === 'down' && isTripped(this.#state, { name: this.destination, ...this.#host.settings }))
-      this.#open(end);
+    const isTripped = state.kind === 'closed' && this.#failing.size >= this.#host.settings.failures;
+    if (end.kind === 'down' && isTripped) this.#open(end);
     else if (Math.floor(this.#width.width) > before) this.#host.changed(this.destination);
   }
 
@@ -162,7 +164,7 @@ export class DestinationGate {
   #open({ error, askedMs }: Extract<GateEnd, { kind: 'down' }>): void {
     const { effects, settings } = this.#host;
     const before = this.#state;
-    const probeInMs = probeWaitMs({ name: this.destination, ...settings }, 0, effects.random(), askedMs);
+    const probeInMs = probeWaitMs(settings, 0, effects.random(), { hintMs: askedMs });
     this.#state = { kind: 'open', epoch: before.epoch, probes: 0, probeAtMs: effects.monoMs() + probeInMs };
     const change = { destination: this.destination, epoch: before.epoch, to: 'open', probeInMs, error } as const;
     void this.#change(change, () => {
@@ -177,7 +179,7 @@ export class DestinationGate {
     const { effects, settings } = this.#host;
     if (end.kind === 'well') return void this.#change({ destination, epoch, to: 'closed' });
     const asked = end.kind === 'down' ? end.askedMs : undefined;
-    const waitMs = probeWaitMs({ name: destination, ...settings }, probes + 1, effects.random(), asked);
+    const waitMs = probeWaitMs(settings, probes + 1, effects.random(), { hintMs: asked });
     const probeInMs = end.kind === 'down' ? waitMs : BEHIND_MS;
     const error = end.kind === 'down' ? end.error : undefined;
     this.#state = { kind: 'open', epoch, probes: probes + 1, probeAtMs: effects.monoMs() + probeInMs };
@@ -217,7 +219,10 @@ export class DestinationGate {
     const at = probeInMs === undefined ? {} : { probeInMs };
     this.#state = followed(before, { name: destination, state, epoch, probes, isMine: isMine || stays, ...at }, nowMs);
     this.#lapsesAtMs = nowMs + (probeInMs ?? Infinity);
-    if (before.kind !== 'closed' && this.isClosed) this.#width = begunAnew(this.#width);
+    if (before.kind !== 'closed' && this.isClosed) {
+      this.#width = begunAnew(this.#width);
+      this.#failing.clear();
+    }
     if (this.isClosed ? before.kind !== 'closed' : this.#isDue()) this.#host.changed(destination);
     else if (!this.isClosed) this.#notifyIn(this.#untilMs());
   }

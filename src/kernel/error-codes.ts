@@ -90,6 +90,7 @@ export interface ErrorDetails {
   MESSAGE_UNREADABLE: { sourceId: string; problem: string };
   MONGODB_SESSION_IDLE: Record<string, never>;
   MONGODB_TRANSACTIONS_MISSING: { of: string };
+  OUTAGE_TOO_LONG: { id: string; handler: string; failures: number; waitedMs: number };
   OUTBOX_FULL: Record<string, never>;
   PAYLOAD_ERASED: { type: string };
   PAYLOAD_INVALID: { type: string; problem: string };
@@ -301,6 +302,8 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     'send() was given no session with a transaction under way, nothing was stored; call it inside outbox.transaction(), or inside withTransaction() of your session',
   MONGODB_TRANSACTIONS_MISSING: (d) =>
     `${d.of} needs transactions, and this MongoDB is a single server that has none; make it a replica set (one member will do: start mongod with --replSet, then rs.initiate())`,
+  OUTAGE_TOO_LONG: (d) =>
+    `message ${d.id} waited ${Math.round(d.waitedMs / 60_000)} min because what "${d.handler}" calls was down, and ${d.failures} runs failed for that; see that it is up again, then replay the message`,
   OUTBOX_FULL: () =>
     'the outbox holds as many open messages as it may (maxPending), nothing was stored; see that workers run and keep up, or send again later',
   PAYLOAD_ERASED: (d) =>

@@ -18,4 +18,19 @@ export interface RetryState {
   readonly firstFailedAtMs?: number;
   /** Epoch time at which the coming attempt is due; absent before the first wait and after a stop. */
   readonly dueAtMs?: number;
+  /** Failures because something it depends on was down; absent before the first. They spend time and no attempts. */
+  readonly outage?: OutageState;
+}
+
+/** What outages have cost one message so far. */
+export interface OutageState {
+  /** How many runs failed because of an outage. */
+  readonly failures: number;
+  /** Waiting time charged to the budget. */
+  readonly spentMs: number;
+  /** The budget: a message that has spent it becomes a dead letter. */
+  readonly maxMs: number;
+  /** Epoch times of the first and of the last failure. */
+  readonly firstAtMs: number;
+  readonly lastAtMs: number;
 }

@@ -10,6 +10,7 @@ import {
   isTripped,
   probeWaitMs,
 } from './breaker.ts';
+import { toDeliveryError } from './delivery-error.ts';
 import type { RelayEvent } from './relay-event.ts';
 import type { BreakerChange, BreakerSight, DeliveryError, RelaySession } from './relay-store.ts';
 
@@ -27,8 +28,8 @@ export interface BreakerHost {
 
 /** A run, as far as a breaker looks at it. `probe`: the epoch it was started as a probe in. */
 interface BreakerRun {
-  readonly id: string;
   readonly probe: number | undefined;
+  readonly startedMs: number;
 }
 
 // The message of a probe comes back a moment after the next is due: so another takes its turn where there is one, and a message that
@@ -54,6 +55,7 @@ export class BreakerGate {
   #owed: BreakerChange | undefined;
   #timer: unknown;
   #isStopped = false;
+  #succeededAtMs = -Infinity;
 
   constructor(host: BreakerHost, settings: BreakerSettings) {
     this.#host = host;
@@ -91,21 +93,27 @@ export class BreakerGate {
   ended(run: BreakerRun, end: 'well' | 'undecided'): void {
     const epoch = this.#probeOf(run);
     if (epoch !== undefined) this.#probed(epoch, end);
-    else if (end === 'well') this.#state = counted(this.#state, run.id, false);
+    else if (end === 'well') this.#state = counted(this.#state, false, 0);
+    if (end === 'well') this.#succeededAtMs = this.#host.effects.now().wallMs;
   }
 
-  /** A run failed. How long it is held back without an attempt being spent; nothing: its failure is its own, or counts as one. */
-  failed(run: BreakerRun, failure: Failure, error: DeliveryError): number | undefined {
+  /** Epoch time at which a call was last known to have succeeded, here or through another process's probe. */
+  get succeededAtMs(): number {
+    return this.#succeededAtMs;
+  }
+
+  /** A run failed. For how long its message is held back while the breaker is not closed; undefined where its policy decides. */
+  failed(run: BreakerRun, failure: Failure, thrown: unknown): number | undefined {
     const isDown = isOutage(failure);
     const epoch = this.#probeOf(run);
     if (epoch !== undefined && !isDown) this.#probed(epoch, 'well');
-    else if (epoch !== undefined) this.#probeFailed(epoch, failure, error);
+    else if (epoch !== undefined) this.#probeFailed(epoch, run, failure, thrown);
     else if (this.#state.kind === 'closed') {
-      this.#state = counted(this.#state, run.id, isDown);
-      if (isTripped(this.#state, this.settings)) this.#open(failure, error);
-      return undefined;
+      const nowMs = this.#host.effects.monoMs();
+      this.#state = counted(this.#state, isDown, nowMs);
+      if (isTripped(this.#state, this.settings, nowMs)) this.#open(failure, thrown);
     }
-    return isDown && failure.verdict === 'retry' ? this.#heldMs() : undefined;
+    return isDown && !this.isClosed ? this.#heldMs() : undefined;
   }
 
   stop(): void {
@@ -123,10 +131,12 @@ export class BreakerGate {
     return Math.max(0, this.#state.probeAtMs - this.#host.effects.monoMs()) + BEHIND_MS;
   }
 
-  #open({ hint }: Failure, error: DeliveryError): void {
+  #open(failure: Failure, thrown: unknown): void {
+    const { hint } = failure;
+    const error = toDeliveryError(thrown, failure);
     const { effects } = this.#host;
     const before = this.#state;
-    const probeInMs = probeWaitMs(this.settings, 0, effects.random(), hint?.afterMs);
+    const probeInMs = probeWaitMs(this.settings, 0, effects.random(), { hintMs: hint?.afterMs });
     this.#state = { kind: 'open', epoch: before.epoch, probes: 0, probeAtMs: effects.monoMs() + probeInMs };
     const { name } = this.settings;
     void this.#change({ kind: 'open', name, epoch: before.epoch, probeInMs, error }, () => {
@@ -145,10 +155,14 @@ export class BreakerGate {
     );
   }
 
-  #probeFailed(epoch: number, { hint }: Failure, error: DeliveryError): void {
+  #probeFailed(epoch: number, { startedMs }: BreakerRun, failure: Failure, thrown: unknown): void {
     const { effects } = this.#host;
+    const { hint } = failure;
+    const error = toDeliveryError(thrown, failure);
     const probes = this.#state.kind === 'probing' ? this.#state.probes + 1 : 1;
-    const probeInMs = probeWaitMs(this.settings, probes, effects.random(), hint?.afterMs);
+    // Counted from the start of the probe: one that ran into its time limit has waited already.
+    const tookMs = effects.monoMs() - startedMs;
+    const probeInMs = probeWaitMs(this.settings, probes, effects.random(), { hintMs: hint?.afterMs, tookMs });
     this.#state = { kind: 'open', epoch, probes, probeAtMs: effects.monoMs() + probeInMs };
     this.#pay({ kind: 'reopen', name: this.settings.name, epoch, probeInMs, error });
   }

@@ -1,8 +1,23 @@
 import { describe, expect, test } from 'vitest';
 import { eventHandlerClassifier } from '../retry/classifier.ts';
-import { type BreakerSettings, CLOSED, counted, followed, isOutage, isTripped, probeWaitMs } from './breaker.ts';
+import {
+  type BreakerSettings,
+  type BreakerState,
+  CLOSED,
+  counted,
+  followed,
+  isOutage,
+  isTripped,
+  probeWaitMs,
+} from './breaker.ts';
 
-const SETTINGS: BreakerSettings = { name: 'stripe', failures: 3, probeAfterMs: 1_000, maxProbeAfterMs: 8_000 };
+const SETTINGS: BreakerSettings = {
+  name: 'stripe',
+  failures: 3,
+  openAfterMs: 1_000,
+  probeAfterMs: 1_000,
+  maxProbeAfterMs: 8_000,
+};
 
 function judged(error: object): boolean {
   return isOutage(eventHandlerClassifier(Object.assign(new Error('no'), error)));
@@ -40,27 +55,33 @@ describe('what a breaker takes for an outage', () => {
   });
 });
 
+/** After failures at these times. */
+function failedAt(...times: readonly number[]): BreakerState {
+  return times.reduce((state: BreakerState, atMs) => counted(state, true, atMs), CLOSED);
+}
+
 describe('a closed breaker', () => {
-  test('opens after so many different messages in a row: one message counts once, and any other end begins anew [X.10]', () => {
-    const same = ['a', 'a', 'a', 'b'].reduce((state, id) => counted(state, id, true), CLOSED);
-    expect(isTripped(same, SETTINGS)).toBe(false);
-    expect(isTripped(counted(same, 'c', true), SETTINGS)).toBe(true);
-    const between = counted(counted(same, 'x', false), 'c', true);
-    expect(isTripped(between, SETTINGS)).toBe(false);
+  test('opens after enough failures in a row, of one message too, when nothing has succeeded for long enough [X.10]', () => {
+    expect(isTripped(failedAt(0, 1_500), SETTINGS, 1_500)).toBe(false);
+    expect(isTripped(failedAt(0, 10, 20, 30), SETTINGS, 30)).toBe(false);
+    expect(isTripped(failedAt(0, 10, 1_000), SETTINGS, 1_000)).toBe(true);
+    const between = counted(counted(failedAt(0, 10), false, 900), true, 1_000);
+    expect(isTripped(counted(counted(between, true, 1_100), true, 1_999), SETTINGS, 1_999)).toBe(false);
+    expect(isTripped(counted(counted(between, true, 1_100), true, 2_000), SETTINGS, 2_000)).toBe(true);
   });
 
   test('costs nothing for what goes well [X.10]', () => {
-    expect(counted(CLOSED, 'a', false)).toBe(CLOSED);
+    expect(counted(CLOSED, false, 0)).toBe(CLOSED);
   });
 
   test('keeps its count where the database tells no news, and loses it where it was changed meanwhile [X.10]', () => {
-    const state = counted(CLOSED, 'a', true);
+    const state = failedAt(0);
     const sight = { name: 'stripe', state: 'closed', epoch: 0, probes: 0, isMine: false } as const;
     expect(followed(state, sight, 0)).toEqual(state);
     const open = followed(state, { ...sight, state: 'open', epoch: 2, probeInMs: 50 }, 100);
     expect(open).toEqual({ kind: 'open', epoch: 2, probes: 0, probeAtMs: 150 });
     expect(followed(open, { ...sight, epoch: 1 }, 100)).toBe(open);
-    expect(followed(open, { ...sight, epoch: 3 }, 100)).toMatchObject({ kind: 'closed', failed: new Set() });
+    expect(followed(open, { ...sight, epoch: 3 }, 100)).toMatchObject({ kind: 'closed', failed: 0 });
   });
 });
 
@@ -69,6 +90,9 @@ test('the wait of an open breaker doubles to its maximum, is jittered, and is ne
     1_000, 2_000, 4_000, 8_000, 8_000, 8_000,
   ]);
   expect(probeWaitMs(SETTINGS, 3, 0.999)).toBeGreaterThanOrEqual(6_400);
-  expect(probeWaitMs(SETTINGS, 0, 0.5, 30_000)).toBe(30_000);
-  expect(probeWaitMs(SETTINGS, 0, 0.5, 1e12)).toBe(3_600_000);
+  // A probe that took long has waited already.
+  expect(probeWaitMs(SETTINGS, 3, 0, { tookMs: 2_000 })).toBe(6_000);
+  expect(probeWaitMs(SETTINGS, 0, 0, { tookMs: 60_000 })).toBe(0);
+  expect(probeWaitMs(SETTINGS, 0, 0.5, { hintMs: 30_000 })).toBe(30_000);
+  expect(probeWaitMs(SETTINGS, 0, 0.5, { hintMs: 1e12 })).toBe(3_600_000);
 });

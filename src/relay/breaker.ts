@@ -5,18 +5,28 @@ import type { BreakerSight } from './relay-store.ts';
 export interface BreakerOptions {
   /** What the handler calls: handlers of one service that name the same stand and go together. Default: the handler's own name. */
   readonly dependency?: string | undefined;
-  /** So many different messages in a row must fail because of an outage. Default 5. */
+  /** How many runs in a row must fail because of an outage, of one message or of several. Default 5. */
   readonly failures?: number | undefined;
-  /** How long nothing is started before the first message is tried again, in milliseconds. Default 5,000; doubles each time. */
+  /**
+   * For how long nothing may have succeeded before it opens, in milliseconds. A handler whose messages all fail at first and succeed when
+   * they are tried again needs no breaker. Default 1,000; 0 where `failures` is 1.
+   */
+  readonly openAfterMs?: number | undefined;
+  /** How long nothing is started before the first message is tried again, in milliseconds. Default 1,000; doubles each time. */
   readonly probeAfterMs?: number | undefined;
-  /** What that grows to. Default 60,000. */
+  /** Upper bound of that wait: the longest a recovery goes unnoticed. Default 4,000. */
   readonly maxProbeAfterMs?: number | undefined;
 }
 
 /** A breaker as it is built: all of it decided. */
-export interface BreakerSettings {
+export interface BreakerSettings extends ProbeSettings {
   readonly name: string;
   readonly failures: number;
+  readonly openAfterMs: number;
+}
+
+/** When an open one tries a message. */
+export interface ProbeSettings {
   readonly probeAfterMs: number;
   readonly maxProbeAfterMs: number;
 }
@@ -27,9 +37,10 @@ export interface BreakerSettings {
  */
 export type BreakerState =
   | {
-      /** `failed`: messages that failed one after the other. */ readonly kind: 'closed';
+      /** `failed`: how many runs in a row, and since when. */ readonly kind: 'closed';
       readonly epoch: number;
-      readonly failed: ReadonlySet<string>;
+      readonly failed: number;
+      readonly failingSinceMs: number;
     }
   | {
       /** Infinity: held open by hand. */ readonly kind: 'open';
@@ -39,10 +50,8 @@ export type BreakerState =
     }
   | { readonly kind: 'probing'; readonly epoch: number; readonly probes: number; readonly isMine: boolean };
 
-const NOBODY: ReadonlySet<string> = new Set();
-
 /** As every breaker begins. */
-export const CLOSED: BreakerState = { kind: 'closed', epoch: 0, failed: NOBODY };
+export const CLOSED: BreakerState = { kind: 'closed', epoch: 0, failed: 0, failingSinceMs: 0 };
 
 const OUTAGE_KINDS: ReadonlySet<string> = new Set(['network', 'timeout', 'rate-limit', 'overload']);
 // Not implemented, and a version nobody speaks: answers about the request.
@@ -61,15 +70,16 @@ export function isOutage({ verdict, kind, reason, status = 0, code = '' }: Failu
   return kind === 'broker' || (kind === 'grpc' && code === 'UNAVAILABLE');
 }
 
-/** After a run of a message that was not held back: a failure by an outage counts, any other end begins the count anew. */
-export function counted(state: BreakerState, id: string, isDown: boolean): BreakerState {
-  if (state.kind !== 'closed' || (!isDown && state.failed.size === 0)) return state;
-  return { ...state, failed: isDown ? new Set(state.failed).add(id) : NOBODY };
+/** After a run that was not held back: a failure by an outage counts, any other end resets the count. */
+export function counted(state: BreakerState, isDown: boolean, nowMs: number): BreakerState {
+  if (state.kind !== 'closed' || (!isDown && state.failed === 0)) return state;
+  if (!isDown) return { ...state, failed: 0 };
+  return { ...state, failed: state.failed + 1, failingSinceMs: state.failed === 0 ? nowMs : state.failingSinceMs };
 }
 
-/** Whether enough messages have failed in a row. */
-export function isTripped(state: BreakerState, { failures }: BreakerSettings): boolean {
-  return state.kind === 'closed' && state.failed.size >= failures;
+/** Whether enough runs have failed in a row, for long enough: retries of the first had time to succeed. */
+export function isTripped(state: BreakerState, { failures, openAfterMs }: BreakerSettings, nowMs: number): boolean {
+  return state.kind === 'closed' && state.failed >= failures && nowMs - state.failingSinceMs >= openAfterMs;
 }
 
 /** What the database says is so. What is older than what is known changes nothing; what was counted since the last change stays. */
@@ -78,7 +88,7 @@ export function followed(state: BreakerState, sight: BreakerSight, nowMs: number
   if (epoch < state.epoch) return state;
   if (sight.state === 'probing') return { kind: 'probing', epoch, probes, isMine: sight.isMine };
   if (sight.state === 'open') return { kind: 'open', epoch, probes, probeAtMs: nowMs + (sight.probeInMs ?? Infinity) };
-  return state.kind === 'closed' ? { ...state, epoch } : { kind: 'closed', epoch, failed: NOBODY };
+  return state.kind === 'closed' ? { ...state, epoch } : { ...CLOSED, epoch };
 }
 
 // Breakers that opened at one moment, of many services, should not all knock at one moment.
@@ -87,11 +97,17 @@ const JITTER_PART = 0.2;
 const MAX_HINT_MS = 3_600_000;
 
 /**
- * How long until the next message is tried, after so many that failed: doubles up to the maximum, less up to a fifth by chance; never
- * less than the dependency asked for.
+ * How long until the next message is tried, after so many that failed: doubles up to the maximum, less up to a fifth by chance and less
+ * what the last one took; never less than the dependency asked for.
  */
-export function probeWaitMs(settings: BreakerSettings, probes: number, random: number, hintMs = 0): number {
+export function probeWaitMs(
+  settings: ProbeSettings,
+  probes: number,
+  random: number,
+  { hintMs = 0, tookMs = 0 }: { hintMs?: number | undefined; tookMs?: number } = {},
+): number {
   const { probeAfterMs, maxProbeAfterMs } = settings;
   const grown = Math.min(maxProbeAfterMs, probeAfterMs * 2 ** Math.min(probes, 30));
-  return Math.round(Math.max(grown * (1 - JITTER_PART * random), Math.min(hintMs, MAX_HINT_MS)));
+  const waitMs = grown * (1 - JITTER_PART * random) - tookMs;
+  return Math.round(Math.max(0, waitMs, Math.min(hintMs, MAX_HINT_MS)));
 }

@@ -1,14 +1,14 @@
 import type { Effects } from '../kernel/effects.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import { toDeliveryError } from './delivery-error.ts';
-import type { HandlerDefinition } from './handler.ts';
+import { type HandlerDefinition, rulesOf } from './handler.ts';
 import type { LaneState } from './lane-state.ts';
 import { retryHolds } from './lines.ts';
 import type { LineChange } from './key-line.ts';
 import type { OwnedUnit } from './owned-unit.ts';
 import type { RefusedReason, RelayEvent } from './relay-event.ts';
 import type { Delivery, DeliveryError, Settlement } from './relay-store.ts';
-import { deadPlan, planFailure } from './run-failure.ts';
+import { deadPlan, type FailurePlan, judge, planFailure } from './run-failure.ts';
 import type { Run, RunOutcome } from './run.ts';
 import type { PendingResult, SettledAs, Settler } from './settler.ts';
 
@@ -49,13 +49,14 @@ export class Conclusions<Tx> {
   }
 
   /** True when the result is on its way to the database. */
-  conclude(run: Run<Tx>, { handler, breaker }: LaneState<Tx>, outcome: RunOutcome): boolean {
+  conclude(run: Run<Tx>, lane: LaneState<Tx>, outcome: RunOutcome): boolean {
+    const { handler, breaker } = lane;
     const { unit, delivery } = run;
     const host = this.#host;
     const isStale = host.units.get(delivery.unit) !== unit;
-    if (isStale || outcome.kind !== 'failed') {
-      breaker?.ended(run, outcome.kind === 'done' || outcome.kind === 'committed' ? 'well' : 'undecided');
-    }
+    const isSuccess = outcome.kind === 'done' || outcome.kind === 'committed';
+    if (isSuccess) lane.succeededAtMs = host.effects.now().wallMs;
+    if (isStale || outcome.kind !== 'failed') breaker?.ended(run, isSuccess ? 'well' : 'undecided');
     if (isStale) {
       this.#concludeStale(run, outcome);
       return false;
@@ -70,10 +71,8 @@ export class Conclusions<Tx> {
         host.tell(this.#done(run));
         return false;
       case 'failed': {
-        const plan = this.#planFailure(run, handler, outcome.error);
-        const heldMs = breaker?.failed(run, plan.event.failure, plan.event.error);
-        if (heldMs === undefined) this.#settle(run, handler, plan.settlement, plan.change, plan.event);
-        else this.#postpone(run, handler, plan.event.error, heldMs, 'breaker-open');
+        const { settlement, change, event } = this.#planFailure(run, lane, outcome.error);
+        this.#settle(run, handler, settlement, change, event);
         return true;
       }
       case 'postponed': {
@@ -106,7 +105,7 @@ export class Conclusions<Tx> {
     handler: HandlerDefinition<Tx>,
     error: DeliveryError,
     delayMs: number,
-    reason: 'type-unknown' | 'breaker-open' | 'postponed',
+    reason: 'type-unknown' | 'postponed',
   ): void {
     const holds = retryHolds(handler.lines, run.key);
     const target = run.targetAt(this.#host.effects.monoMs());
@@ -145,13 +144,24 @@ export class Conclusions<Tx> {
     if (current) this.#host.reload(current);
   }
 
-  #planFailure(run: Run<Tx>, handler: HandlerDefinition<Tx>, error: unknown): ReturnType<typeof planFailure> {
+  #planFailure(run: Run<Tx>, { handler, breaker, succeededAtMs }: LaneState<Tx>, error: unknown): FailurePlan {
     const { effects } = this.#host;
+    const failure = judge(rulesOf(handler, run.type), handler.name, error);
+    const heldMs = breaker?.failed(run, failure, error);
     const now = effects.now();
     const startedAt = { wallMs: now.wallMs - (now.monoMs - run.startedMs), monoMs: run.startedMs };
-    const { delivery } = run;
-    const target = run.targetAt(now.monoMs);
-    return planFailure(handler, { delivery, target, error, startedAt, now, random: effects.random() });
+    return planFailure(handler, {
+      delivery: run.delivery,
+      error,
+      failure,
+      heldMs,
+      startedAt,
+      now,
+      random: effects.random(),
+      target: run.targetAt(now.monoMs),
+      isOwnTimeLimit: run.aborted !== undefined && run.aborted.reason === error,
+      succeededAtMs: Math.max(succeededAtMs, breaker?.succeededAtMs ?? -Infinity),
+    });
   }
 
   /** No attempt is counted: it was not run, and no classifier is asked. */

@@ -40,13 +40,19 @@ export interface HandlerOptions {
   readonly lines?: Lines | undefined;
   /** How long one attempt may take, in milliseconds, when the policy says nothing. Default five minutes. */
   readonly timeoutMs?: number | undefined;
+  /**
+   * How long a message may wait, in milliseconds, because something the handler calls is down (refused, reset, timed out, 5xx, 429). Such
+   * failures spend this time and no attempts; when it is spent the message becomes a dead letter. Default 24 hours, and 0 where `policy` is
+   * a named one (`eventHandler`, `consumer`, …), which counts every failure, or allows one attempt only. 0: outages spend attempts. Not for `project`.
+   */
+  readonly maxOutageMs?: number | undefined;
   /** Default `'block'`: order within a key holds whatever happens. */
   readonly onDead?: OnDead | OnDeadOf | undefined;
   /** An operator may run it again for messages it has handled: its effects can be repeated. Default false. */
   readonly repeatable?: boolean | undefined;
   /**
-   * When what it calls is down, nothing of it is started, and one message after the other is tried until one goes well: no attempts are
-   * spent. On by default, by itself; name a `dependency` to share one among handlers. `false`: none. `project` has none.
+   * When what it calls is down, nothing of it is started, and one message after the other is tried until one succeeds. On by default,
+   * for the handler alone; name a `dependency` to share one among handlers. `false`: none. `project` has none.
    */
   readonly breaker?: BreakerOptions | false | undefined;
   /**
@@ -128,6 +134,8 @@ export interface RunRules {
   readonly policyOf?: ((error: unknown) => Policy | undefined) | undefined;
   readonly classifier: Classifier;
   readonly timeoutMs: number;
+  /** How long outages may delay a message before it is dead-lettered. Absent or 0: a failure by an outage spends an attempt. */
+  readonly maxOutageMs?: number | undefined;
   readonly onDead: OnDead | OnDeadOf;
 }
 

@@ -25,6 +25,8 @@ export class LaneState<Tx> {
   readonly #fresh = new Fifo<Delivery>();
   readonly #retries = new Fifo<Delivery>();
   #runningRetries = 0;
+  /** Epoch time at which one of its messages succeeded here last. */
+  succeededAtMs: number = -Infinity;
   #unwatch: (() => void) | undefined;
 
   constructor(lane: Lane, handler: HandlerDefinition<Tx>, breaker?: BreakerGate) {

@@ -248,7 +248,7 @@ export class Reader<Tx> {
     const isFlowing = this.#isFlowing(found);
     this.#busyReads = found ? this.#busyReads + 1 : isFlowing ? this.#busyReads : 0;
     if (this.#busyReads >= ROUSE_READS) await this.#rouse();
-    if (this.#hasMore) return this.#waitForRoom();
+    if (this.#hasMore) return this.#waitForRoom(found);
     if (found) this.#pollMs = FIRST_POLL_MS;
     if (found && !this.#doze) await this.#sleep(Math.min(BUSY_POLL_MS, answer.nextDueInMs ?? BUSY_POLL_MS));
     else if (isFlowing && !this.#doze) await this.#sleep(Math.min(FLOW_POLL_MS, answer.nextDueInMs ?? FLOW_POLL_MS));
@@ -267,9 +267,12 @@ export class Reader<Tx> {
     return nowMs < this.#flowsUntilMs;
   }
 
-  /** With enough ahead it waits until that is nearly worked off; otherwise it reads on at once. */
-  async #waitForRoom(): Promise<void> {
-    if (!this.#isFull && runnableOf(this.#options.dispatcher.units.values()) < AHEAD_ROWS / 2) return;
+  /**
+   * With enough ahead it waits until that is nearly worked off; otherwise it reads on at once. Not after a read that found nothing: a unit
+   * that has enough is asked for nothing, and while its breaker is open it would be asked without end.
+   */
+  async #waitForRoom(found: boolean): Promise<void> {
+    if (found && !this.#isFull && runnableOf(this.#options.dispatcher.units.values()) < AHEAD_ROWS / 2) return;
     this.#waitsForRoom = true;
     // Others may have news while one handler does not get on.
     this.#pollMs = Math.min(LAST_POLL_MS, this.#pollMs * 1.5);

@@ -1,3 +1,4 @@
+import type { OutageState } from '../kernel/retry-state.ts';
 import type { Failure } from '../retry/failure.ts';
 import type { HouseReport } from './house-report.ts';
 import type { Delivery, DeliveryError } from './relay-store.ts';
@@ -27,18 +28,23 @@ export type RelayEvent =
       readonly error: DeliveryError;
       /** What follows: another attempt after this wait, or the end with the reason. */
       readonly next:
-        | { readonly kind: 'retry'; readonly delayMs: number }
+        | {
+            readonly kind: 'retry';
+            readonly delayMs: number;
+            /** It failed because of an outage: no attempt was spent, and this is what outages have cost it so far. */
+            readonly outage?: OutageState | undefined;
+          }
         | { readonly kind: 'dead'; readonly reason: string };
     }
   | {
       /**
-       * The run ended without a result, through no fault of its own: the relay stops, its handler does not know the type, what the
-       * handler calls is down, or the handler put the message off (`ctx.postpone`). No attempt is counted.
+       * The run ended without a result, through no fault of its own: the relay stops, its handler does not know the type, or the handler
+       * put the message off (`ctx.postpone`). No attempt is counted.
        */
       readonly kind: 'run-interrupted';
       readonly handler: string;
       readonly delivery: Delivery;
-      readonly reason: 'stopped' | 'type-unknown' | 'breaker-open' | 'postponed';
+      readonly reason: 'stopped' | 'type-unknown' | 'postponed';
       /** Why it was put off, in the words of its handler. */
       readonly detail?: string;
     }

@@ -4,7 +4,7 @@ import { eventHandler } from '../retry/policies.ts';
 import { TerminalHandlerError } from '../retry/terminal-handler-error.ts';
 import type { HandlerDefinition } from './handler.ts';
 import type { Delivery } from './relay-store.ts';
-import { type FailurePlan, planFailure } from './run-failure.ts';
+import { type FailedAttempt, type FailurePlan, planFailure } from './run-failure.ts';
 
 const handler: HandlerDefinition<unknown> = {
   kind: 'handle',
@@ -22,7 +22,13 @@ const target = { token: { unit: 1, epoch: 2 }, seq: 3, state: 'ready', version: 
 
 function plan(
   error: unknown,
-  about: { attempts?: number; retry?: Delivery['retry']; type?: string; of?: Partial<typeof handler> } = {},
+  about: {
+    attempts?: number;
+    retry?: Delivery['retry'];
+    type?: string;
+    of?: Partial<typeof handler>;
+    failed?: Partial<FailedAttempt>;
+  } = {},
 ): FailurePlan {
   const delivery = { type: about.type ?? 'any', attempts: about.attempts ?? 0, retry: about.retry } as Delivery;
   const failed = {
@@ -32,6 +38,7 @@ function plan(
     startedAt: { wallMs: 999_900, monoMs: 400 },
     now,
     random: 1 - Number.EPSILON,
+    ...about.failed,
   };
   return planFailure({ ...handler, ...about.of } as typeof handler, failed);
 }
@@ -86,5 +93,103 @@ describe('after a failed attempt', () => {
       throw new Error('bug');
     };
     expect(plan(new Error('down'), { of: { classifier } }).settlement.kind).toBe('retry');
+  });
+});
+
+const HOUR = 3_600_000;
+const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+const answered = (status: number): Error => Object.assign(new Error(`answered ${status}`), { status });
+const waits = { maxOutageMs: 24 * HOUR };
+
+/** What follows one failure after the other, each when the wait before is over. */
+function afterEach(
+  errors: readonly Error[],
+  of: Partial<typeof handler>,
+  failed: (atMs: number) => Partial<FailedAttempt> = () => ({}),
+): FailurePlan[] {
+  const plans: FailurePlan[] = [];
+  let [atMs, attempts] = [now.wallMs, 0];
+  let retry: Delivery['retry'];
+  for (const error of errors) {
+    const at = { wallMs: atMs, monoMs: atMs };
+    const next = plan(error, { attempts, retry, of, failed: { now: at, startedAt: at, ...failed(atMs) } });
+    plans.push(next);
+    if (next.settlement.kind !== 'retry') break;
+    ({ attempts, retry } = next.settlement);
+    atMs += next.settlement.delayMs;
+  }
+  return plans;
+}
+
+function spent(plans: readonly FailurePlan[]): unknown[] {
+  return plans.map(({ settlement }) => (settlement.kind === 'retry' ? settlement.attempts : settlement.kind));
+}
+
+describe('a failure because of an outage', () => {
+  test('spends no attempts, keeps count of itself, and leaves all attempts for failures of the message [S4.2] [X.10]', () => {
+    const bug = new Error('bug');
+    const plans = afterEach([refused, answered(503), answered(429), bug, refused, bug, bug, bug, bug], { ...waits });
+    expect(spent(plans)).toEqual([0, 0, 0, 1, 1, 2, 3, 4, 'dead']);
+    expect(plans.map(({ event: { attempt, maxAttempts } }) => [attempt, maxAttempts])).toEqual([
+      [1, 5],
+      [2, 6],
+      [3, 7],
+      [4, 8],
+      [5, 8],
+      [6, 9],
+      [7, 9],
+      [8, 9],
+      [9, 9],
+    ]);
+    expect(plans[4]?.event.next).toMatchObject({ kind: 'retry', outage: { failures: 4, maxMs: 24 * HOUR } });
+    expect(plans[5]?.event.next).not.toHaveProperty('outage');
+  });
+
+  test('makes the message a dead letter once the waiting has used up the budget, with a reason that says so [X.10]', () => {
+    const plans = afterEach(Array<Error>(200).fill(refused), { maxOutageMs: HOUR });
+    const last = plans.at(-1);
+    expect(last?.event.next).toEqual({ kind: 'dead', reason: 'outage-budget' });
+    expect(last?.settlement).toMatchObject({
+      kind: 'dead',
+      attempts: plans.length,
+      error: { code: 'OUTAGE_TOO_LONG', isFinal: true, message: expect.stringContaining('ECONNREFUSED') as unknown },
+    });
+    const waited = plans.reduce((sum, { event: { next } }) => sum + (next.kind === 'retry' ? next.delayMs : 0), 0);
+    expect(waited).toBeGreaterThan(HOUR - 300_000);
+    expect(waited).toBeLessThanOrEqual(HOUR);
+  });
+
+  test('charges a wait with an hour at most, however long nothing was tried [X.10]', () => {
+    const retry = { v: 1, attempts: 0, waitedMs: 0, lastDelayMs: 1_000, startedAt: now } as const;
+    const outage = { failures: 1, spentMs: 0, maxMs: 24 * HOUR, firstAtMs: now.wallMs, lastAtMs: now.wallMs };
+    const monday = { wallMs: now.wallMs + 60 * HOUR, monoMs: 60 * HOUR };
+    const { event } = plan(refused, { retry: { ...retry, outage }, of: { ...waits }, failed: { now: monday } });
+    expect(event.next).toMatchObject({ kind: 'retry', outage: { failures: 2, spentMs: HOUR } });
+  });
+
+  test('waits as long as its breaker says where that is not closed, and by its policy otherwise [X.10]', () => {
+    const delay = (failed: Partial<FailedAttempt>): unknown => plan(refused, { of: { ...waits }, failed }).event.next;
+    expect(delay({ heldMs: 1_250 })).toMatchObject({ delayMs: 1_250 });
+    expect(delay({})).toMatchObject({ delayMs: 1_000 });
+  });
+
+  test('spends an attempt where the handler has no budget for outages, and where a time limit of its policy ends first [S4.2]', () => {
+    expect(spent(afterEach([refused, refused, refused, refused, refused], {}))).toEqual([1, 2, 3, 4, 'dead']);
+    const policy = { ...eventHandler, maxElapsedMs: 10_000 };
+    const plans = afterEach(Array<Error>(9).fill(refused), { ...waits, policy });
+    expect(plans.at(-1)?.event.next).toEqual({ kind: 'dead', reason: 'outage-budget' });
+    expect(plans.length).toBeLessThan(6);
+  });
+
+  test('is taken for the message itself, if it is a 500 or its time limit, once another message has succeeded since [X.10]', () => {
+    const five = (error: Error): Error[] => Array<Error>(7).fill(error);
+    const others = (atMs: number): Partial<FailedAttempt> => ({ succeededAtMs: atMs - 1 });
+    expect(spent(afterEach(five(answered(500)), waits, others))).toEqual([0, 1, 2, 3, 4, 'dead']);
+    expect(spent(afterEach(five(answered(500)), waits))).toEqual([0, 0, 0, 0, 0, 0, 0]);
+    expect(spent(afterEach(five(answered(503)), waits, others))).toEqual([0, 0, 0, 0, 0, 0, 0]);
+    const late = Object.assign(new Error('late'), { code: 'ETIMEDOUT' });
+    const ownLimit = (atMs: number): Partial<FailedAttempt> => ({ ...others(atMs), isOwnTimeLimit: true });
+    expect(spent(afterEach(five(late), waits, ownLimit))).toEqual([0, 1, 2, 3, 4, 'dead']);
+    expect(spent(afterEach(five(late), waits, others))).toEqual([0, 0, 0, 0, 0, 0, 0]);
   });
 });

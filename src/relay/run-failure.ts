@@ -1,13 +1,16 @@
 import type { Instant } from '../kernel/effects.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import { decide } from '../retry/decide.ts';
+import type { OutageState, RetryState } from '../kernel/retry-state.ts';
 import type { Failure } from '../retry/failure.ts';
 import type { Policy } from '../retry/policy.ts';
 import { initialState, resume } from '../retry/state.ts';
+import { isOutage } from './breaker.ts';
 import { toDeliveryError } from './delivery-error.ts';
 import { type HandlerDefinition, type OnDead, rulesOf, type RunRules } from './handler.ts';
 import { retryHolds } from './lines.ts';
 import type { LineChange } from './key-line.ts';
+import { isPoison, noteFailure, waitForOutage } from './outage-wait.ts';
 import type { RelayEvent } from './relay-event.ts';
 import type { Delivery, DeliveryError, EndedTarget, Settlement } from './relay-store.ts';
 
@@ -23,6 +26,14 @@ export interface FailedAttempt {
   readonly delivery: Delivery;
   readonly target: EndedTarget;
   readonly error: unknown;
+  /** What the handler's classifier makes of the error, where it was asked before. */
+  readonly failure?: Failure | undefined;
+  /** The handler's own time limit ended it. Default false. */
+  readonly isOwnTimeLimit?: boolean | undefined;
+  /** Its breaker is not closed: how long the message is held back if this is an outage. */
+  readonly heldMs?: number | undefined;
+  /** Epoch time at which a message of the handler was last known to have succeeded. Default: never. */
+  readonly succeededAtMs?: number | undefined;
   readonly startedAt: Instant;
   readonly now: Instant;
   readonly random: number;
@@ -32,35 +43,70 @@ export interface FailedAttempt {
 export function planFailure<Tx>(handler: HandlerDefinition<Tx>, failed: FailedAttempt): FailurePlan {
   const { delivery, target, error, startedAt, now, random } = failed;
   const rules = rulesOf(handler, delivery.type);
-  const failure = judge(rules, handler.name, error);
+  const failure = failed.failure ?? judge(rules, handler.name, error);
   const before = delivery.retry ? resume(delivery.retry, startedAt).state : initialState(startedAt);
-  const policy = policyFor(rules, error);
-  const decision = decide(policy, before, failure, now, random);
-  const attempts = delivery.attempts + 1;
+  const special = policyFor(rules, error);
+  const policy = special ?? rules.policy;
+  const { maxOutageMs = 0 } = rules;
+  const isOutageWait = special === undefined && maxOutageMs > 0 && isWaitedFor({ ...failed, failure }, before, policy);
+  const outages = before.outage?.failures ?? 0;
+  const attempt = delivery.attempts + outages + 1;
   const kept = toDeliveryError(error, failure);
   const about = {
     kind: 'run-failed' as const,
     handler: handler.name,
     delivery,
-    attempt: attempts,
-    maxAttempts: policy.maxAttempts,
+    attempt,
+    maxAttempts: policy.maxAttempts + outages,
     durationMs: now.monoMs - startedAt.monoMs,
     failure,
     error: kept,
   };
-  if (decision.kind === 'wait') {
-    const { delayMs, state: retry } = decision;
+  const retry = (state: RetryState, delayMs: number, attempts: number): FailurePlan => {
     const holds = retryHolds(handler.lines, delivery.key);
     return {
-      settlement: { ...target, kind: 'retry', delayMs, holds, retry, attempts, error: kept },
+      settlement: { ...target, kind: 'retry', delayMs, holds, retry: state, attempts, error: kept },
       change: holds ? 'waits' : 'yields',
-      event: { ...about, next: { kind: 'retry', delayMs } },
+      event: { ...about, next: { kind: 'retry', delayMs, ...(isOutageWait && { outage: state.outage }) } },
     };
-  }
-  return {
-    ...deadPlan(handler, delivery, target, attempts, kept),
-    event: { ...about, next: { kind: 'dead', reason: decision.reason } },
   };
+  const dead = (reason: string, of: DeliveryError): FailurePlan => ({
+    ...deadPlan(handler, delivery, target, attempt, of),
+    event: { ...about, error: of, next: { kind: 'dead', reason } },
+  });
+  if (isOutageWait) {
+    const { delayMs, state } = waitForOutage(before, {
+      policy,
+      maxOutageMs,
+      failure,
+      now,
+      random,
+      heldMs: failed.heldMs,
+    });
+    if (delayMs !== undefined) return retry(state, delayMs, delivery.attempts);
+    return dead('outage-budget', outageError(handler.name, delivery.id, state.outage, error));
+  }
+  const decision = decide(policy, noteFailure(before, now), failure, now, random);
+  return decision.kind === 'wait'
+    ? retry(decision.state, decision.delayMs, delivery.attempts + 1)
+    : dead(decision.reason, kept);
+}
+
+/** Whether the message waits until an outage is over, at no attempt. */
+function isWaitedFor(
+  { failure, isOwnTimeLimit = false, succeededAtMs = -Infinity }: FailedAttempt & { readonly failure: Failure },
+  before: RetryState,
+  policy: Policy,
+): boolean {
+  if (failure.verdict === 'fail' || !isOutage(failure)) return false;
+  // A server that asks for more than the policy waits for: its policy says to stop.
+  if (policy.hint.above === 'stop' && (failure.hint?.afterMs ?? 0) > policy.hint.maxMs) return false;
+  return !isPoison(before, failure, isOwnTimeLimit, succeededAtMs);
+}
+
+function outageError(handler: string, id: string, { failures, spentMs }: OutageState, cause: unknown): DeliveryError {
+  const error = new HoldfastError('OUTAGE_TOO_LONG', { handler, id, failures, waitedMs: spentMs }, { cause });
+  return toDeliveryError(error, { verdict: 'fail', kind: 'terminal', code: 'OUTAGE_TOO_LONG' });
 }
 
 /** What is written for a delivery that is dead, and how its line changes. */
@@ -76,11 +122,11 @@ export function deadPlan<Tx>(
 }
 
 // One that throws must not take the relay down.
-function policyFor({ policy, policyOf }: RunRules, error: unknown): Policy {
+function policyFor({ policyOf }: RunRules, error: unknown): Policy | undefined {
   try {
-    return policyOf?.(error) ?? policy;
+    return policyOf?.(error);
   } catch {
-    return policy;
+    return undefined;
   }
 }
 
@@ -94,8 +140,8 @@ function onDeadOf({ onDead }: RunRules, delivery: Delivery): OnDead {
   }
 }
 
-// A classifier that throws must not take the relay down, nor the message for ever.
-function judge({ classifier }: RunRules, name: string, error: unknown): Failure {
+/** What a failed run of a handler means. A classifier that throws must not take the relay down, nor keep the message for ever. */
+export function judge({ classifier }: RunRules, name: string, error: unknown): Failure {
   try {
     return classifier(error);
   } catch (thrown) {

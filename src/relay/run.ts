@@ -51,7 +51,8 @@ export class Run<Tx> implements HandlerContext<Tx> {
   readonly delivery: Delivery;
   readonly unit: OwnedUnit;
   readonly handler: string;
-  readonly maxAttempts: number;
+  /** As its policy says. */
+  readonly policyAttempts: number;
   /** When its handler was called; before that, when it was taken out of its line. */
   startedMs: number;
   readonly commit: HandlerContext<Tx>['commit'];
@@ -86,7 +87,7 @@ export class Run<Tx> implements HandlerContext<Tx> {
     this.delivery = about.delivery;
     this.unit = about.unit;
     this.handler = about.handler;
-    this.maxAttempts = about.maxAttempts;
+    this.policyAttempts = about.maxAttempts;
     this.startedMs = about.startedMs;
     this.probe = about.probe;
     // A field and not a method: handlers take it out of the context.
@@ -110,7 +111,16 @@ export class Run<Tx> implements HandlerContext<Tx> {
   }
 
   get attempt(): number {
-    return this.delivery.attempts + 1;
+    return this.delivery.attempts + this.outageFailures + 1;
+  }
+
+  get maxAttempts(): number {
+    return this.policyAttempts + this.outageFailures;
+  }
+
+  /** Runs of it that an outage ended: each is an attempt with a number of its own, and none is one of those its policy allows. */
+  private get outageFailures(): number {
+    return this.delivery.retry?.outage?.failures ?? 0;
   }
 
   get replays(): number {

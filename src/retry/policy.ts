@@ -14,6 +14,8 @@ export interface HintRule {
 /** A checked policy: when to wait, for how long, and when to stop. Made by `policy()`; frozen. */
 export interface Policy {
   readonly [BRAND]: true;
+  /** Of a policy that comes with the package. A handler with a named policy spends an attempt on every failure, by outages too. */
+  readonly name?: string | undefined;
   readonly schedule: Schedule;
   /** Attempts in all, the first one included. `Infinity` when another limit ends the retries. */
   readonly maxAttempts: number;
@@ -113,6 +115,11 @@ function makePolicy(options: PolicyOptions, defaults: PolicyDefaults): Policy {
 /** The policy itself, or the one made from options: what every function that takes either of them calls. */
 export function toPolicy(value: Policy | PolicyOptions, defaults: PolicyDefaults = SERVICE_CALL): Policy {
   return typeof value === 'object' && value !== null && BRAND in value ? value : makePolicy(value, defaults);
+}
+
+/** The same policy under a name. */
+export function named(name: string, unnamed: Policy): Policy {
+  return Object.freeze({ ...unnamed, name });
 }
 
 function jitterOf(jitter: boolean | Jitter): Jitter {

@@ -16,8 +16,8 @@ test('a handler has a breaker of its own, or one it shares by name, or none [X.1
   add(registry, 'refund', { dependency: 'stripe', failures: 2, probeAfterMs: 90_000 });
   add(registry, 'mail', false);
   expect([...registry.all.values()].map(({ breaker }) => breaker)).toEqual([
-    { name: 'charge', failures: 5, probeAfterMs: 5_000, maxProbeAfterMs: 60_000 },
-    { name: 'stripe', failures: 2, probeAfterMs: 90_000, maxProbeAfterMs: 90_000 },
+    { name: 'charge', failures: 5, openAfterMs: 1_000, probeAfterMs: 1_000, maxProbeAfterMs: 4_000 },
+    { name: 'stripe', failures: 2, openAfterMs: 1_000, probeAfterMs: 90_000, maxProbeAfterMs: 90_000 },
     undefined,
   ]);
 });

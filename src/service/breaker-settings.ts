@@ -1,18 +1,25 @@
 import type { OptionCheck } from '../kernel/check-options.ts';
 import type { BreakerOptions, BreakerSettings } from '../relay/breaker.ts';
 
-const FIELDS: readonly (keyof BreakerOptions)[] = ['dependency', 'failures', 'probeAfterMs', 'maxProbeAfterMs'];
+const FIELDS: readonly (keyof BreakerOptions)[] = [
+  'dependency',
+  'failures',
+  'openAfterMs',
+  'probeAfterMs',
+  'maxProbeAfterMs',
+];
 const NAME = /^[a-z0-9][a-z0-9._-]{0,99}$/i;
 const WAIT = { min: 1, max: 86_400_000, write: 'write milliseconds from 1 to a day' } as const;
 
 /** The breaker of a handler: one of its own unless it names what it calls. */
 export function breakerSettings(handler: string, options: BreakerOptions = {}): BreakerSettings {
-  const { dependency = handler, failures = 5, probeAfterMs = 5_000 } = options;
+  const { dependency = handler, failures = 5, probeAfterMs = 1_000 } = options;
   return {
     name: dependency,
     failures,
+    openAfterMs: options.openAfterMs ?? (failures === 1 ? 0 : 1_000),
     probeAfterMs,
-    maxProbeAfterMs: options.maxProbeAfterMs ?? Math.max(60_000, probeAfterMs),
+    maxProbeAfterMs: options.maxProbeAfterMs ?? Math.max(4_000, probeAfterMs),
   };
 }
 
@@ -26,7 +33,7 @@ export function checkBreaker(
   if (options === false || !check.object('breaker', options, "pass { dependency: 'stripe' }, or false for none"))
     return;
   check.known(options, FIELDS, 'breaker.');
-  const { dependency, failures, probeAfterMs, maxProbeAfterMs } = options;
+  const { dependency, failures, openAfterMs, probeAfterMs, maxProbeAfterMs } = options;
   if (dependency !== undefined && (typeof dependency !== 'string' || !NAME.test(dependency)))
     check.refuseName(
       'breaker.dependency',
@@ -40,6 +47,7 @@ export function checkBreaker(
       integer: true,
       write: 'write a whole number from 1 to 1,000',
     });
+  if (openAfterMs !== undefined) check.number('breaker.openAfterMs', openAfterMs, { ...WAIT, min: 0 });
   if (probeAfterMs !== undefined) check.number('breaker.probeAfterMs', probeAfterMs, WAIT);
   if (maxProbeAfterMs !== undefined)
     check.number('breaker.maxProbeAfterMs', maxProbeAfterMs, {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { event } from '../outbox/event.ts';
 import type { HandlerDefinition, HandlerOptions } from '../relay/handler.ts';
-import { eventHandler } from '../retry/policies.ts';
+import { eventHandler, webhookDelivery } from '../retry/policies.ts';
 import { policy } from '../retry/policy.ts';
 import { HandlerRegistry } from './handler-registry.ts';
 
@@ -60,4 +60,17 @@ test("events that are given to a name one by one may have rules of their own; wh
   );
   expect(() => add('fourth', { onDead: 'park' })).toThrow("write 'park' for all events of a name, or for none");
   expect(() => add('fourth', { onDead: 'wait' as never })).toThrow('onDead is "wait"');
+});
+
+test('a handler waits a day for outages unless its policy counts every failure: a named one, one attempt, project() [S4.2] [X.10]', () => {
+  const day = 86_400_000;
+  expect(registered({})?.maxOutageMs).toBe(day);
+  expect(registered({ policy: { maxAttempts: 3 } })?.maxOutageMs).toBe(day);
+  expect(registered({ policy: policy({ maxAttempts: 3 }) })?.maxOutageMs).toBe(day);
+  expect(registered({ policy: eventHandler })?.maxOutageMs).toBe(0);
+  expect(registered({ policy: webhookDelivery })?.maxOutageMs).toBe(0);
+  expect(registered({ policy: { maxAttempts: 1 } })?.maxOutageMs).toBe(0);
+  expect(registered({ policy: eventHandler, maxOutageMs: 60_000 })?.maxOutageMs).toBe(60_000);
+  expect(registered({ maxOutageMs: 0 })?.maxOutageMs).toBe(0);
+  expect(() => registered({ maxOutageMs: -1 })).toThrow(/maxOutageMs/);
 });

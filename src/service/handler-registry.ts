@@ -36,6 +36,7 @@ const FIELDS: readonly (keyof HandlerOptions)[] = [
   'concurrency',
   'lines',
   'timeoutMs',
+  'maxOutageMs',
   'onDead',
   'repeatable',
   'breaker',
@@ -45,6 +46,8 @@ const HANDLE_CONCURRENCY = 16;
 // Each is a transaction on the user's pool, and one already runs a hundred messages at a time.
 const PROJECT_CONCURRENCY = 2;
 const TIMEOUT_MS = 5 * 60_000;
+// An outage that begins in the evening is over, or known to somebody, before its messages are given up.
+const MAX_OUTAGE_MS = 24 * 3_600_000;
 
 /** The handlers of one service, by name. Wrong registrations are refused at once, all named. */
 export class HandlerRegistry<Tx> {
@@ -69,7 +72,7 @@ export class HandlerRegistry<Tx> {
     for (const event of events) takes.set(event.type, { event: this.#opened(event), run: run.run });
     const rules = known ?? handlerRules(registration);
     const isOwn = known !== undefined && Object.keys(registration.options).length > 0;
-    const rulesByType = isOwn ? withRules(known, events, runRules(registration.options)) : known?.rulesByType;
+    const rulesByType = isOwn ? withRules(known, events, runRules(registration.options, run.kind)) : known?.rulesByType;
     this.#handlers.set(registration.name, { ...rules, rulesByType, kind: run.kind, takes } as HandlerDefinition<Tx>);
   }
 
@@ -105,7 +108,7 @@ export function selectHandlers<Tx>(
 function handlerRules<Tx>({ name, run, options }: Registration<Tx>): Omit<HandlerDefinition<Tx>, 'kind' | 'takes'> {
   return {
     name,
-    ...runRules(options),
+    ...runRules(options, run.kind),
     concurrency: options.concurrency ?? (run.kind === 'project' ? PROJECT_CONCURRENCY : HANDLE_CONCURRENCY),
     lines: options.lines,
     repeatable: options.repeatable ?? false,
@@ -114,12 +117,16 @@ function handlerRules<Tx>({ name, run, options }: Registration<Tx>): Omit<Handle
   };
 }
 
-function runRules(options: HandlerOptions): RunRules {
+function runRules(options: HandlerOptions, kind: 'handle' | 'project'): RunRules {
   const { classify, terminalErrors, policyOf, onDead = 'block' } = options;
   const policy = toPolicy(options.policy ?? eventHandler, HANDLER_DEFAULTS);
   const limit = Number.isFinite(policy.timeoutMs) ? policy.timeoutMs : TIMEOUT_MS;
   const classifier = createClassifier({ unknown: 'retry', before: classify, terminalErrors });
-  return { policy, policyOf, classifier, timeoutMs: options.timeoutMs ?? limit, onDead };
+  // Named policies count every failure, one attempt is no more than one, and all that project() calls is the database of the relay itself.
+  const isNamed = options.policy !== undefined && policy.name !== undefined;
+  const isCounting = isNamed || policy.maxAttempts === 1 || kind === 'project';
+  const maxOutageMs = options.maxOutageMs ?? (isCounting ? 0 : MAX_OUTAGE_MS);
+  return { policy, policyOf, classifier, timeoutMs: options.timeoutMs ?? limit, maxOutageMs, onDead };
 }
 
 /** The handler's rules of types, with these for the types of these events. */
@@ -156,6 +163,12 @@ function checkRegistration<Tx>(
   if (check.object('options', options, 'pass an object, or leave it out')) {
     checkOptions(check, options, known);
     const { breaker, lines } = options;
+    if (options.maxOutageMs !== undefined && run.kind === 'project')
+      check.refuse(
+        'maxOutageMs',
+        options.maxOutageMs,
+        'leave it out: what it calls is the database of the relay itself',
+      );
     if (lines !== undefined && run.kind === 'project')
       check.refuse('lines', lines, 'leave it out: it has its messages many at once, one key in its order');
     if (breaker !== undefined && run.kind === 'project')
@@ -173,7 +186,7 @@ function checkRegistration<Tx>(
 
 function checkOptions<Tx>(check: OptionCheck, options: HandlerOptions, known: HandlerDefinition<Tx> | undefined): void {
   check.known(options, FIELDS);
-  const { policy, policyOf, concurrency, lines, timeoutMs, onDead, repeatable, blameless } = options;
+  const { policy, policyOf, concurrency, lines, timeoutMs, maxOutageMs, onDead, repeatable, blameless } = options;
   for (const field of known ? (['concurrency', 'lines', 'repeatable', 'breaker', 'blameless'] as const) : []) {
     if (options[field] !== undefined)
       check.refuse(field, options[field], 'give it with the first event of the name: it is for all of them');
@@ -194,6 +207,13 @@ function checkOptions<Tx>(check: OptionCheck, options: HandlerOptions, known: Ha
   }
   if (timeoutMs !== undefined) {
     check.number('timeoutMs', timeoutMs, { min: 1, max: Infinity, write: 'write milliseconds from 1, or Infinity' });
+  }
+  if (maxOutageMs !== undefined) {
+    check.number('maxOutageMs', maxOutageMs, {
+      min: 0,
+      max: 31 * 86_400_000,
+      write: 'write milliseconds up to a month, 0 for none',
+    });
   }
   if (onDead !== undefined && typeof onDead !== 'function') check.word('onDead', onDead, ON_DEAD);
   for (const [field, value] of Object.entries({ repeatable, blameless })) {

@@ -81,7 +81,7 @@ needs('postgres', 'prometheus')(
     const { query } = await startPrometheus(prometheus.url, `127.0.0.1:${port}`, ALERTS_FILE);
 
     const { hf, inTransaction, start } = await testService(postgres);
-    const failing = Object.assign(new Error('no'), { code: 'ECONNRESET' });
+    const failing = Object.assign(new Error('no'), { code: 'ODD' });
     hf.on(
       placed,
       'charge',

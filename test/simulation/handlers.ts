@@ -93,7 +93,7 @@ export function firstPayload(id: string): string {
 
 const POLICY = policy({ maxAttempts: 3, baseDelayMs: 20, maxDelayMs: 200, timeoutMs: Infinity });
 
-const BREAKER = { name: 'bank', failures: 2, probeAfterMs: 60, maxProbeAfterMs: 500 };
+const BREAKER = { name: 'bank', failures: 2, openAfterMs: 0, probeAfterMs: 60, maxProbeAfterMs: 500 };
 
 /**
  * Three kinds of handler: one that commits its effect itself, one that shares commits, one without a transaction. The second

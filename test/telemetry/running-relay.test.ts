@@ -69,7 +69,7 @@ test('poison is retried, counted, logged and told of, without the secret in its 
       if (n === 2)
         throw Object.assign(new Error('POST https://bank.example/pay?token=hunter2 answered 503'), { status: 503 });
     },
-    { policy: quick },
+    { policy: quick, maxOutageMs: 0 },
   );
   const metrics = relayMetrics();
   const alerts: Alert[] = [];

@@ -1,6 +1,5 @@
 import { OptionCheck } from '../../kernel/check-options.ts';
 import { HoldfastError } from '../../kernel/error.ts';
-import type { HandlerDefinition } from '../../relay/handler.ts';
 import type { RunningRelay } from '../../relay/relay.ts';
 import type { Holdfast } from '../../service/holdfast.ts';
 import type { ServiceParts } from '../../service/service-parts.ts';
@@ -11,6 +10,7 @@ import { type Drained, DrainLog } from './drained.ts';
 import { hastenedStore } from './hastened-store.ts';
 import { partsOf } from './parts.ts';
 import { triedOnceStore } from './tried-once-store.ts';
+import { withoutOutages } from './without-outages.ts';
 
 /** What `drain` takes. Every field may be left out. */
 export interface DrainOptions {
@@ -31,8 +31,8 @@ const IDLE_LOOKS = 100;
 
 /**
  * Runs everything that is due, and what that sends in turn, until nothing is left; then tells what happened. Works on the store in
- * memory and on PostgreSQL. Failed attempts are repeated without their waits, and no breaker holds anything up. What is scheduled for
- * later, postponed by its handler, or paused stays. Nobody else may run these handlers meanwhile, and the caller's own transaction
+ * memory and on PostgreSQL. Failed attempts are repeated without their waits, no breaker holds anything up, and an outage spends
+ * attempts like any other failure. What is scheduled for later, postponed by its handler, or paused stays. Nobody else may run these handlers meanwhile, and the caller's own transaction
  * must be committed.
  */
 export async function drain<Tx, SendTx>(hf: Holdfast<Tx, SendTx>, options: DrainOptions = {}): Promise<Drained> {
@@ -54,7 +54,10 @@ async function drained<Tx, SendTx>(
   const running = await startService(
     about,
     retries === 'leave' ? triedOnceStore(store) : time === undefined ? hastenedStore(store) : store,
-    { all: withoutBreakers(registry.all), seal: () => registry.seal() },
+    {
+      all: new Map([...registry.all].map(([name, handler]) => [name, withoutOutages(handler)])),
+      seal: () => registry.seal(),
+    },
     {
       ...(handlers && { handlers }),
       name: 'drain()',
@@ -88,13 +91,6 @@ async function untilRest(
     await Promise.race([running.whenIdle(), log.endless]);
     if (log.runs > maxRuns) throw new HoldfastError('DRAIN_ENDLESS', { runs: log.runs });
   }
-}
-
-/** A drain tries at once what a breaker would hold up for seconds. */
-function withoutBreakers<Tx>(
-  handlers: ReadonlyMap<string, HandlerDefinition<Tx>>,
-): ReadonlyMap<string, HandlerDefinition<Tx>> {
-  return new Map([...handlers].map(([name, handler]) => [name, { ...handler, breaker: undefined }]));
 }
 
 function checkDrain(options: DrainOptions): void {

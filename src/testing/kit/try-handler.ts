@@ -13,6 +13,7 @@ import type { Holdfast } from '../../service/holdfast.ts';
 import { systemEffects } from '../../system/effects.ts';
 import { newId } from '../../system/new-id.ts';
 import { partsOf } from './parts.ts';
+import { withoutOutages } from './without-outages.ts';
 
 /** What `tryHandler` takes besides the message. Every field may be left out. */
 export interface TryOptions<Tx> {
@@ -47,7 +48,8 @@ const FIELDS: readonly (keyof TryOptions<unknown>)[] = ['attempt', 'replays', 'h
 
 /**
  * Runs one handler for one message, without a store and without starting anything. The payload goes the way it really goes: checked
- * as by `send`, through JSON, then through the event's schema. What the handler throws is judged by its own policy and classifiers.
+ * as by `send`, through JSON, then through the event's schema. What the handler throws is judged by its own policy and classifiers; as in a
+ * drain, an outage spends an attempt like any other failure.
  */
 export async function tryHandler<Tx, SendTx, Input, Output>(
   hf: Holdfast<Tx, SendTx>,
@@ -57,7 +59,7 @@ export async function tryHandler<Tx, SendTx, Input, Output>(
   options: TryOptions<Tx> = {},
 ): Promise<TriedOutcome> {
   const { about, registry } = partsOf('tryHandler()', hf);
-  const definition = checkedHandler(registry.all, handler, event.type, options);
+  const definition = withoutOutages(checkedHandler(registry.all, handler, event.type, options));
   const text = await serializePayload(event, payload);
   const delivery = deliveryOf(about.service, event, event.key?.(payload), text, options);
   const run = new TriedRun(definition, delivery, options);
