@@ -62,6 +62,8 @@ export function registerHandlers(hf: Holdfast<PoolClient>, { pool, mail, speed }
     },
     {
       policy: policy({ schedule: steps(RECEIPT_WAITS_MS.map((ms) => ms / speed)), timeoutMs: 10_000 }),
+      // So that the page shows attempts being spent. Without this line an overloaded provider costs time and no attempts.
+      maxOutageMs: 0,
       // Ten in a row, not the usual five: a provider that is often overloaded is not away for that.
       breaker: {
         dependency: 'mail-provider',

@@ -130,7 +130,7 @@ function registerShop(hf: Holdfast<PoolClient>, weather: Weather): void {
         throw Object.assign(new Error(`connect ECONNREFUSED, for ${email}`), { code: 'ECONNREFUSED' });
       }
     },
-    { policy: atOnce, onDead: 'park', repeatable: true, breaker: false },
+    { policy: atOnce, onDead: 'park', repeatable: true, breaker: false, maxOutageMs: 0 },
   );
   hf.on(orderReminder, 'remind', async () => {});
 }
