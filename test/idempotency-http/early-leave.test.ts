@@ -13,7 +13,7 @@ test.each(['auth', 'claim', 'handler'] as const satisfies readonly Step[])(
   'Fastify: a handler that returns nothing has answered, also when its client left (%s) [X.15]',
   async (step) => {
     const pauses = new Pauses('shop');
-    const idem = idempotency({ service: 'shop', store: pauses.store(memoryIdempotency()) });
+    const idem = idempotency({ service: 'shop', store: pauses.store(memoryIdempotency()), storeTimeoutMs: 60_000 });
     const app = fastify({ forceCloseConnections: true });
     let runs = 0;
     const preHandler = [async () => pauses.at('auth', 'ada'), idempotent(idem, { person: () => 'ada' })];

@@ -68,7 +68,9 @@ async function shop(adapter: Adapter, reply: (name: string, at: At) => Promise<R
   const events: IdempotencyEvent[] = [];
   const effects = new Map<string, number>();
   const store = pauses.store(memoryIdempotency());
-  const idem = idempotency({ service: 'shop', store, observers: [(event) => events.push(event)] });
+  const observers = [(event: IdempotencyEvent) => events.push(event)];
+  // A claim that took too long would be taken back, whoever waits for it.
+  const idem = idempotency({ service: 'shop', store, observers, storeTimeoutMs: 60_000 });
   const server = await adapter.serve<never>(
     idem,
     { maxReplyBytes: 500_000 },

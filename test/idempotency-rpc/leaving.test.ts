@@ -132,7 +132,8 @@ describe.each(Object.entries(SHOPS))('%s and clients that leave', (name, open) =
     `${name}: a client that leaves %s wedges no key, and the effect happens once [S1.1] [X.15]`,
     async (_where, step) => {
       const pauses = new Pauses('shop');
-      const idem = idempotency({ service: 'shop', store: pauses.store(memoryIdempotency()) });
+      // A claim that took too long would be taken back, whoever waits for it.
+      const idem = idempotency({ service: 'shop', store: pauses.store(memoryIdempotency()), storeTimeoutMs: 60_000 });
       let effects = 0;
       const shop = await open(idem, async (person) => {
         effects++;
