@@ -127,7 +127,7 @@ describe.each(ADAPTERS)('$name and what commit is given', (adapter) => {
 type Order = (tx: SqlTransaction) => Promise<void>;
 type Serve = (idem: Idempotency<SqlTransaction>, place: Order) => Promise<string>;
 
-const person = (): string => 'ada';
+const person = (_request: FastifyRequest): string => 'ada';
 
 async function serveNest(
   kind: 'express' | 'fastify',

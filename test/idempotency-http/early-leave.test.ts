@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
-import { idempotent } from '../../src/fastify/index.ts';
+import { type FastifyRequestLike, idempotent } from '../../src/fastify/index.ts';
 import { idempotency, memoryIdempotency } from '../../src/idempotency/index.ts';
 import { call } from './call.ts';
 import { LeavingClient } from './leaving-client.ts';
@@ -52,7 +52,7 @@ test('Fastify over HTTP/2: a client that has left before the guard begins finds 
   };
   app.post(
     '/',
-    { preHandler: [waitForLeaving, idempotent(idem, { person: () => 'ada' })] },
+    { preHandler: [waitForLeaving, idempotent<never, FastifyRequestLike>(idem, { person: 'anyone' })] },
     async (_request, reply) => {
       runs++;
       return reply
