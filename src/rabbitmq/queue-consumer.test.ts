@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { virtualTime } from '../testing/virtual-time.ts';
 import type { AmqpMessage } from './amqp-client.ts';
+import { PrefetchLimit } from './prefetch-limit.ts';
 import { QueueConsumer, type QueueConsumerOptions } from './queue-consumer.ts';
 
 test('a queue that is taken away in the same moment as it begins to be read is no queue that is read [S1.5]', async () => {
@@ -17,7 +18,7 @@ test('a queue that is taken away in the same moment as it begins to be read is n
     topology: { declareQueue: async () => undefined, refusal: (_: string, error: unknown) => error },
     queue: { queue: 'mail.order', exchange: 'order', types: ['order.placed'], isDead: false },
     request: { group: 'mail' },
-    prefetch: 10,
+    prefetch: new PrefetchLimit(10, virtualTime()),
     lock: undefined,
     onBatch: async () => undefined,
     onLost: (reason: unknown) => void lost.push(reason),

@@ -6,6 +6,7 @@ import type { AmqpChannel, AmqpMessage } from './amqp-client.ts';
 import type { AmqpLink } from './amqp-link.ts';
 import { inboundOf } from './amqp-message.ts';
 import { BindingWatch } from './binding-watch.ts';
+import type { PrefetchLimit } from './prefetch-limit.ts';
 import type { QueueRequest, Topology } from './topology.ts';
 
 /** What a consumer of one queue works with. */
@@ -14,7 +15,7 @@ export interface QueueConsumerOptions extends PlaceEvents {
   readonly topology: Topology;
   readonly queue: QueueRequest;
   readonly request: Pick<ConsumeRequest, 'group'>;
-  readonly prefetch: number;
+  readonly prefetch: PrefetchLimit;
   readonly lock: KeyLock | undefined;
   readonly effects: Effects;
 }
@@ -30,6 +31,8 @@ export class QueueConsumer implements PlaceReader {
   #isStarted = false;
   #isOver = false;
   #lost: Error | undefined;
+  /** What has arrived and is not acknowledged. */
+  readonly #held = { count: 0, bytes: 0 };
   readonly #watch: BindingWatch;
 
   constructor(options: QueueConsumerOptions) {
@@ -71,7 +74,7 @@ export class QueueConsumer implements PlaceReader {
     channel.on('error', (error) => void (reason ??= error));
     channel.on('close', () => this.#lose(reason));
     await topology.declareQueue(channel, queue);
-    await channel.prefetch(prefetch);
+    await channel.prefetch(prefetch.of(queue.queue));
     const onMessage = (message: AmqpMessage | null): void => {
       if (message === null) this.#lose(new Error(`the queue "${queue.queue}" was taken away`));
       else this.#take(message);
@@ -86,6 +89,11 @@ export class QueueConsumer implements PlaceReader {
   #take(message: AmqpMessage): void {
     if (this.#isOver) return;
     this.#arrived.push(message);
+    this.#held.count += 1;
+    this.#held.bytes += message.content.length;
+    const { prefetch, queue } = this.#options;
+    const problem = prefetch.problemOf(queue.queue, this.#held);
+    if (problem) return this.#lose(problem);
     // All that came in one piece is handed over at once.
     this.#handing ??= Promise.resolve().then(() => this.#handAll());
   }
@@ -108,6 +116,8 @@ export class QueueConsumer implements PlaceReader {
     const last = found.at(-1);
     // Tags are counted by the channel, so the last stands for all before it.
     if (last && !link.isEnded) this.#channel?.ack(last as never, true);
+    this.#held.count -= found.length;
+    for (const { content } of found) this.#held.bytes -= content.length;
   }
 
   async #store(batch: readonly InboundMessage[], lock: KeyLock): Promise<void> {

@@ -17,6 +17,7 @@ import { topicOfType } from '../transport/topic-of-type.ts';
 import { type AmqpLibrary, connectBy } from './amqp-client.ts';
 import { AmqpLinks } from './amqp-link.ts';
 import { ConfirmedPublisher } from './confirmed-publisher.ts';
+import { PrefetchLimit } from './prefetch-limit.ts';
 import { QueueConsumer } from './queue-consumer.ts';
 import { Topology } from './topology.ts';
 
@@ -41,7 +42,10 @@ export interface RabbitmqOptions {
   readonly declares?: boolean | undefined;
   /** A message that no queue is bound for has failed. Default true; false: it is dropped by the broker. */
   readonly mandatory?: boolean | undefined;
-  /** How many messages of a queue are on their way or in the hand at most, 1 to 2,000. Default 1,000. */
+  /**
+   * How many messages of a queue are on their way or in the hand at most, 1 to 2,000. Default 1,000; fewer for ten minutes after they took
+   * more than 32 MB.
+   */
   readonly prefetch?: number | undefined;
   /**
    * Several consumers of a group read a queue at once, and hold the keys of what they store by this lock. The order within a key is
@@ -104,6 +108,7 @@ class Rabbitmq implements Broker {
   readonly #links: AmqpLinks;
   readonly #topology: Topology;
   readonly #publisher: ConfirmedPublisher;
+  readonly #prefetch: PrefetchLimit;
 
   constructor(parts: Parts) {
     const { name = 'rabbitmq', topic = topicOfType, prefix = '', declares = true, mandatory = true } = parts;
@@ -114,6 +119,7 @@ class Rabbitmq implements Broker {
     this.#links = new AmqpLinks({ connect: connectBy(client), addresses, socketOptions }, systemEffects);
     const isCompeting = competing !== undefined;
     this.#topology = new Topology({ transport: name, topicOf: topic, prefix, declares, isCompeting, retryDelaysMs });
+    this.#prefetch = new PrefetchLimit(parts.prefetch, systemEffects);
     this.#publisher = new ConfirmedPublisher({
       transport: name,
       links: this.#links,
@@ -128,9 +134,9 @@ class Rabbitmq implements Broker {
   }
 
   async consume(request: ConsumeRequest): Promise<Consumption> {
-    const { prefetch, competing } = this.#parts;
+    const { competing } = this.#parts;
     const link = await this.#links.open();
-    const parts = { link, request, topology: this.#topology, prefetch, lock: competing?.lock, effects: systemEffects };
+    const parts = { link, request, topology: this.#topology, prefetch: this.#prefetch, lock: competing?.lock, effects: systemEffects };
     // It never cancels: a queue would then go to the next consumer while this one still has messages in its hand. It cuts its
     // connection, and the broker puts all of them back in their order first.
     const group = new PlaceGroup({
