@@ -1,3 +1,4 @@
+import { BatchLimit } from '../transport/batch-limit.ts';
 import { expect, test } from 'vitest';
 import { systemEffects } from '../system/effects.ts';
 import type { ConsumeRequest } from '../transport/broker.ts';
@@ -63,7 +64,14 @@ async function readWhileBatchTakes(ms: number): Promise<{ committed: bigint[]; l
   const request = { group: 'mail', types: ['order.placed'], isDead: false, onBatch, onPlace: () => undefined, onLost };
   const commit: Commit = async (offset) => committed.push(offset);
   const offsets = scriptedOffsets(commit);
-  const options = { request, topics: ['order'], effects, offsets, lastIds: new Map<string, string>() };
+  const options = {
+    request,
+    topics: ['order'],
+    effects,
+    offsets,
+    lastIds: new Map<string, string>(),
+    limit: new BatchLimit(effects),
+  };
   const reader = new GroupReader(scripted(1), scripted(1), options);
   await reader.start();
   await stored.promise;
@@ -127,6 +135,7 @@ async function readingOf(
     effects: systemEffects,
     offsets: scriptedOffsets(commit),
     lastIds: new Map<string, string>(),
+    limit: new BatchLimit(systemEffects),
   };
   const reader = new GroupReader(scripted(count), scripted(count), options);
   await reader.start();

@@ -1,5 +1,6 @@
 import type { Effects } from '../kernel/effects.ts';
 import { HoldfastError } from '../kernel/error.ts';
+import type { BatchLimit } from '../transport/batch-limit.ts';
 import type { ConsumeRequest, Consumption, InboundMessage } from '../transport/broker.ts';
 import { within } from '../transport/within.ts';
 import { committedRecords, nextOffset } from './committed-records.ts';
@@ -19,11 +20,12 @@ export interface GroupReaderOptions {
   readonly offsets: GroupOffsets;
   /** The ids that the topics had when they were last read, by their names. It outlives a reader. */
   readonly lastIds: Map<string, string>;
+  /** How much is fetched at once. It outlives a reader: what was late makes the next one fetch less. */
+  readonly limit: BatchLimit;
 }
 
 const AT_ONCE = 500;
 const WAIT_MS = 500;
-const MAX_BYTES = 8_388_608;
 const MAX_BYTES_OF_PARTITION = 1_048_576;
 const CLOSE_MS = 3_000;
 const REST_MS = 5_000;
@@ -220,6 +222,7 @@ export class GroupReader implements Consumption {
     wanted: readonly Position[],
     topics: ReadonlyMap<string, TopicMetadata>,
   ): Promise<Fetched | undefined> {
+    const { effects, limit } = this.#options;
     const byTopic = Map.groupBy(wanted, ({ topic }) => topic);
     const request = [...byTopic].map(([topic, ofTopic]) => ({
       topicId: topics.get(topic)?.id ?? '',
@@ -228,12 +231,14 @@ export class GroupReader implements Consumption {
         fetchOffset: next,
         currentLeaderEpoch: -1 as const,
         lastFetchedEpoch: -1 as const,
-        partitionMaxBytes: MAX_BYTES_OF_PARTITION,
+        partitionMaxBytes: Math.min(MAX_BYTES_OF_PARTITION, limit.bytes),
       })),
     }));
-    const limits = { maxWaitTime: WAIT_MS, minBytes: 1, maxBytes: MAX_BYTES, isolationLevel: 1 } as const;
+    const limits = { maxWaitTime: WAIT_MS, minBytes: 1, maxBytes: limit.bytes, isolationLevel: 1 } as const;
     try {
-      const answer = await within(this.#options.effects, this.#fetcher.fetch({ node, ...limits, topics: request }));
+      const fetch = (): Promise<FetchAnswer> =>
+        within(effects, this.#fetcher.fetch({ node, ...limits, topics: request }));
+      const answer = await limit.carry(fetch);
       this.#topics.noteFetched(byTopic.keys());
       return foundIn(node, answer, wanted, topics);
     } catch (error) {

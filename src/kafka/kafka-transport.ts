@@ -1,5 +1,6 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import { systemEffects } from '../system/effects.ts';
+import { BatchLimit } from '../transport/batch-limit.ts';
 import type {
   Broker,
   ConsumeRequest,
@@ -101,6 +102,7 @@ class KafkaBroker implements Broker {
   readonly #parts: Parts;
   /** The ids that topics had when a group last read them, by the group. */
   readonly #lastIds = new Map<string, Map<string, string>>();
+  readonly #limit = new BatchLimit(systemEffects);
   #producer: Promise<KafkaProducer> | undefined;
   #before: Promise<unknown> = Promise.resolve();
   /** The partition of the next message without a key. Begins anywhere, or all short-lived processes would begin with the first. */
@@ -173,7 +175,14 @@ class KafkaBroker implements Broker {
     const offsets = groupOffsets(member, await clients.load());
     const lastIds = this.#lastIds.get(group) ?? new Map<string, string>();
     this.#lastIds.set(group, lastIds);
-    const reader = new GroupReader(member, fetcher, { request, topics, effects: systemEffects, offsets, lastIds });
+    const reader = new GroupReader(member, fetcher, {
+      request,
+      topics,
+      effects: systemEffects,
+      offsets,
+      lastIds,
+      limit: this.#limit,
+    });
     try {
       await within(systemEffects, reader.start());
     } catch (error) {

@@ -136,7 +136,14 @@ class Rabbitmq implements Broker {
   async consume(request: ConsumeRequest): Promise<Consumption> {
     const { competing } = this.#parts;
     const link = await this.#links.open();
-    const parts = { link, request, topology: this.#topology, prefetch: this.#prefetch, lock: competing?.lock, effects: systemEffects };
+    const parts = {
+      link,
+      request,
+      topology: this.#topology,
+      prefetch: this.#prefetch,
+      lock: competing?.lock,
+      effects: systemEffects,
+    };
     // It never cancels: a queue would then go to the next consumer while this one still has messages in its hand. It cuts its
     // connection, and the broker puts all of them back in their order first.
     const group = new PlaceGroup({
