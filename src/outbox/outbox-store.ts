@@ -14,6 +14,8 @@ export interface NewMessage extends Envelope {
   readonly deliverAt: Date | undefined;
   /** Senders of the same key queue behind each other until they commit. */
   readonly strict: boolean;
+  /** False: its transaction wakes no worker. */
+  readonly wake?: boolean | undefined;
 }
 
 /** A message that came from elsewhere. Its id tells whether it came before. */

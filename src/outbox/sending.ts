@@ -24,6 +24,11 @@ export interface SendOptions {
   readonly tracestate?: string | undefined;
   /** Whom it is about, where the event does not say: everything about somebody can be erased. At most 150 characters. */
   readonly person?: string | undefined;
+  /**
+   * False: the commit wakes no worker, for this message and all others of its transaction; it is found at the next poll (`pollMs`, 1 s). For
+   * transactions that are prepared (two-phase commit): PostgreSQL does not prepare one that has notified anybody. Default: true.
+   */
+  readonly wake?: boolean | undefined;
 }
 
 /** One message of a `sendAll`, made by `outgoing`. */
@@ -156,6 +161,7 @@ async function toMessage<Input, Output>(
     // Before 1970: in the past, on whatever clock.
     deliverAt: options.deliverAt && options.deliverAt.getTime() > 0 ? options.deliverAt : undefined,
     strict: event.order === 'strict',
+    ...(options.wake === false && { wake: false }),
   };
 }
 
@@ -209,7 +215,10 @@ function checkSend(
     'causationId',
     'tracestate',
     'person',
+    'wake',
   ]);
+  if (options.wake !== undefined && typeof options.wake !== 'boolean')
+    check.refuse('wake', options.wake, 'write false, or leave it out');
   if ('key' in keyed && !isText(keyed.key))
     check.refuse('key', keyed.key, `give a string of 1 to ${MAX_KEY_LENGTH} characters`);
   if (idempotencyKey !== undefined && !isText(idempotencyKey)) {

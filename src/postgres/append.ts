@@ -1,6 +1,6 @@
 import type { NewMessage, SendResult } from '../outbox/outbox-store.ts';
 import { fanOutWhere, hasLinks, isFull, linkMessages, MESSAGE_INPUT, messageInput, refuseIfFull } from './fan-out.ts';
-import { wakeStatement } from './relay/wake-statement.ts';
+import { WAKE_OFF, wakeStatement } from './relay/wake-statement.ts';
 import type { SqlRunner } from './sql-runner.ts';
 
 /** The statements of sending, for one schema. */
@@ -47,6 +47,7 @@ export async function append(
   statements: AppendStatements,
   messages: readonly NewMessage[],
 ): Promise<readonly SendResult[]> {
+  if (messages.some(({ wake }) => wake === false)) await sql.query(WAKE_OFF);
   const strictKeys = messages.flatMap(({ strict, key }) => (strict && key !== undefined ? [key] : []));
   if (strictKeys.length > 0) {
     const sorted = [...new Set(strictKeys)].sort();

@@ -52,7 +52,7 @@ export async function migrate(connection: SqlConnection, options: MigrateOptions
     );
     check.done();
   }
-  await sql.query('begin');
+  await sql.query('begin isolation level read committed');
   try {
     await sql.query(`set local lock_timeout = ${lockTimeoutMs}`);
     const result = await applyMissing(sql, schema);
@@ -75,7 +75,9 @@ function isConnectionOfItsOwn({ kind, inTransaction }: SqlRunner): boolean {
 export function migrationScript(options: Pick<MigrateOptions, 'schema'> = {}): string {
   const schema = quotedSchema('migrationScript()', options.schema);
   const steps = MIGRATIONS.flatMap((step) => applied(schema, step));
-  return [`begin`, ...prepare(schema), ...steps, 'commit'].map((statement) => `${statement};\n`).join('');
+  return [`begin isolation level read committed`, ...prepare(schema), ...steps, 'commit']
+    .map((statement) => `${statement};\n`)
+    .join('');
 }
 
 async function applyMissing(sql: SqlRunner, schema: string): Promise<MigrateResult> {

@@ -33,6 +33,7 @@ export class OpenTransaction implements MemoryTransaction {
   #id: number | undefined;
   #isOpen = true;
   #wakes = false;
+  #isQuiet = false;
   #end: () => void = () => undefined;
   readonly #rows: MemoryRow[] = [];
   readonly #dedup = new Map<string, string>();
@@ -113,7 +114,7 @@ export class OpenTransaction implements MemoryTransaction {
     this.#end();
     if (!isKept) return;
     for (const notify of this.#notify) notify();
-    if (this.#wakes) this.#wakeSleepers();
+    if (this.#wakes && !this.#isQuiet) this.#wakeSleepers();
   }
 
   async append(messages: readonly NewMessage[]): Promise<readonly SendResult[]> {
@@ -126,6 +127,7 @@ export class OpenTransaction implements MemoryTransaction {
     // Sorted, so that two senders with the same keys wait for each other and not in a circle.
     for (const key of [...new Set([...strict, ...once])].sort()) await this.#lockKey(key);
     this.#assertOpen();
+    this.#isQuiet ||= messages.some(({ wake }) => wake === false);
     this.#wakes ||= this.#tables.waiters.size > 0;
     return messages.map((message) => this.#append(message));
   }

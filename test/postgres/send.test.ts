@@ -179,6 +179,35 @@ describe('send', () => {
     expect(heard).toEqual([`${schema}_ready:`]);
   });
 
+  test('wakes nobody where it is asked not to, or its transaction says so, and only there [S4.6]', async ({
+    postgres: server,
+  }) => {
+    const { client, schema, hf } = await migrated(server);
+    const listener = await connect(server);
+    const heard: string[] = [];
+    listener.on('notification', ({ channel }) => heard.push(channel));
+    await listener.query(`listen ${schema}_ready`);
+    await client.query(`insert into ${schema}.waiter values (gen_random_uuid())`);
+    const together = async (...steps: (() => Promise<unknown>)[]): Promise<void> => {
+      await client.query('begin');
+      for (const step of steps) await step();
+      await client.query('commit');
+      await listener.query('select 1');
+    };
+    await together(
+      () => hf.send(client, orderPlaced, order, { wake: false }),
+      () => hf.sendAll(client, [outgoing(orderPlaced, order, { wake: false, idempotencyKey: 'once' })]),
+      () => hf.send(client, orderPlaced, order),
+    );
+    await together(
+      () => client.query(`set local holdfast.wake = 'off'`),
+      () => hf.send(client, orderPlaced, order),
+    );
+    expect(heard).toEqual([]);
+    await together(() => hf.send(client, orderPlaced, order));
+    expect(heard).toEqual([`${schema}_ready`]);
+  });
+
   test('a role that may only insert can send', async ({ postgres: server }) => {
     const { client, schema, hf } = await migrated(server);
     const role = `${schema}_sender`;

@@ -50,6 +50,7 @@ export function planPostgres(
     unix_socket_directories: '',
     wal_level: 'logical',
     max_connections: '200',
+    max_prepared_transactions: '10',
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   return {

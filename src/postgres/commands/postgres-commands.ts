@@ -5,6 +5,7 @@ import { HoldfastError } from '../../kernel/error.ts';
 import { boundedRunner } from '../bounded-runner.ts';
 import { named } from '../check-version.ts';
 import { FULL, messageInput } from '../fan-out.ts';
+import { repeatedRunner } from '../repeated-runner.ts';
 import { DEFAULT_SCHEMA, quotedSchema } from '../schema-name.ts';
 import {
   type SqlConnection,
@@ -40,7 +41,7 @@ export function postgresCommands(options: PostgresCommandsOptions): CommandStore
   check.number('keepMs', keepMs, { min: 1_000, integer: true, write: 'write whole milliseconds from 1000' });
   check.done();
   const quoted = quotedSchema('postgresCommands()', schema);
-  const sql = boundedRunner(namedRunner(sqlRunner(pool), quoted));
+  const sql = boundedRunner(namedRunner(repeatedRunner(sqlRunner(pool)), quoted));
   return {
     ...commandReads(sql, quoted),
     put: (tx, command, to) =>

@@ -7,6 +7,7 @@ import { systemEffects } from '../../system/effects.ts';
 import { boundedRunner } from '../bounded-runner.ts';
 import { named } from '../check-version.ts';
 import { ANSWER_TIMEOUT_RULE } from '../driver/time-limit.ts';
+import { repeatedRunner } from '../repeated-runner.ts';
 import { DEFAULT_SCHEMA, quotedSchema } from '../schema-name.ts';
 import { type SqlConnection, sqlRunner, type SqlRunner } from '../sql-runner.ts';
 import { deadDeliveries } from './dead.ts';
@@ -170,7 +171,7 @@ function checked(options: PostgresDeliveryOptions): Plan {
   if (answerTimeoutMs !== undefined) check.number('answerTimeoutMs', answerTimeoutMs, ANSWER_TIMEOUT_RULE);
   check.done();
   const schema = quotedSchema('postgresDelivery()', options.schema ?? DEFAULT_SCHEMA);
-  const sql = boundedRunner(namedRunner(sqlRunner(pool), schema), answerTimeoutMs);
+  const sql = boundedRunner(namedRunner(repeatedRunner(sqlRunner(pool)), schema), answerTimeoutMs);
   return {
     schema,
     sql,

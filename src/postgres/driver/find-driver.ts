@@ -4,6 +4,7 @@ import type { Driver } from './driver.ts';
 import { pgDriver, type PgPoolInside } from './pg-driver.ts';
 import { pgliteDriver, type PgliteInside } from './pglite-driver.ts';
 import { postgresJsDriver, type PostgresJsInside } from './postgres-js-driver.ts';
+import { readCommitted } from './read-committed.ts';
 
 /** pg: a `Pool`. */
 interface PgPool {
@@ -40,6 +41,11 @@ export type TransactionOf<Pool> = Pool extends { connect: { (): Promise<infer Cl
 
 /** The driver for a pool; nothing if it is none that is known. `answerMs` is how long the server may take for one answer. */
 export function findDriver(pool: unknown, effects: Effects, answerMs?: number): Driver<unknown> | undefined {
+  const driver = driverOf(pool, effects, answerMs);
+  return driver && readCommitted(driver);
+}
+
+function driverOf(pool: unknown, effects: Effects, answerMs: number | undefined): Driver<unknown> | undefined {
   if (hasMethods(pool, 'unsafe', 'begin', 'listen'))
     return postgresJsDriver(pool as unknown as PostgresJsInside, effects, answerMs);
   if (hasMethods(pool, 'query', 'exec', 'transaction', 'listen'))

@@ -4,7 +4,7 @@ import { TransactionGate } from '../guard/transaction-gate.ts';
 import { encodeParam } from '../sql-runner.ts';
 import type { Driver, Query, Row } from './driver.ts';
 import { StatementActivity } from './statement-activity.ts';
-import { limitStatements, restedTooLong } from './transaction-limits.ts';
+import { limitStatements, READ_COMMITTED, restedTooLong } from './transaction-limits.ts';
 import { Turns } from './turns.ts';
 
 /** What we use of a PGlite database or transaction. */
@@ -38,7 +38,11 @@ export function pgliteDriver(db: PgliteInside, effects: Effects): Driver<unknown
       };
       return {
         query: async (text, params) => queryOn(open())(text, params),
-        transaction: async (work) => open().transaction((tx) => work(queryOn(tx))),
+        transaction: async (work) =>
+          open().transaction(async (tx) => {
+            await tx.exec(READ_COMMITTED);
+            return work(queryOn(tx));
+          }),
         close: () => {
           isClosed = true;
           return Promise.resolve();

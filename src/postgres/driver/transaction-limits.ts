@@ -11,11 +11,17 @@ export function limitStatements(restMs: number): string {
 }
 
 /**
+ * The first statement of a transaction of our own. Ours are written for read committed, whatever a role or a database begins with: under a
+ * stricter one each row that somebody has changed meanwhile is an error, and a second look sees what the first one saw.
+ */
+export const READ_COMMITTED = 'set transaction isolation level read committed';
+
+/**
  * The same for a transaction of our own, between whose statements there is no work of others: a process that is stopped there, by its
  * machine or by hand, must not hold its locks for ever. Nobody could register.
  */
 export function restLimit(restMs: number): string {
-  return `set local idle_in_transaction_session_timeout = ${Math.ceil(restMs)}`;
+  return `${READ_COMMITTED}; set local idle_in_transaction_session_timeout = ${Math.ceil(restMs)}`;
 }
 
 /** True in SQL as long as the transaction of the effect is the one that was begun for it. */

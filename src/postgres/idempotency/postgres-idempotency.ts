@@ -4,6 +4,7 @@ import { systemEffects } from '../../system/effects.ts';
 import type { Driver } from '../driver/driver.ts';
 import { findDriver, poolAdvice, type SqlPool, type TransactionOf } from '../driver/find-driver.ts';
 import { ANSWER_TIMEOUT_RULE } from '../driver/time-limit.ts';
+import { repeatedRunner } from '../repeated-runner.ts';
 import { DEFAULT_SCHEMA, quotedSchema } from '../schema-name.ts';
 import { type SqlConnection, sqlRunner } from '../sql-runner.ts';
 import { commitAct, transactionAct } from './commit.ts';
@@ -45,7 +46,7 @@ export function postgresIdempotency<Pool extends SqlPool, Tx = TransactionOf<Poo
   // Without one the check has thrown.
   const parts = { driver: driver as Driver<unknown>, statements, wrap: wrapped, effects: systemEffects };
   return {
-    ...recordSteps(sqlRunner(pool as unknown as SqlConnection), statements, schema),
+    ...recordSteps(repeatedRunner(sqlRunner(pool as unknown as SqlConnection)), statements, schema),
     commit: commitAct(parts),
     transaction: transactionAct(parts),
   };

@@ -8,25 +8,19 @@ import type {
   RunEnd,
 } from '../../idempotency/idempotency-store.ts';
 import { named } from '../check-version.ts';
-import { isConflict } from '../driver/database-error.ts';
 import type { SqlParam, SqlRunner } from '../sql-runner.ts';
 import { bodyFromText, bodyToText } from './body-text.ts';
 import type { IdempotencyStatements } from './statements.ts';
 
 type SqlRow = Readonly<Record<string, unknown>>;
 
-/** How often a step is said when the database asks for it, which it does under stricter isolation than its default. */
-const MAX_TRIES = 10;
-
 /** The steps of a store on the application's pool, each one statement that is committed with its answer. */
 export function recordSteps(sql: SqlRunner, statements: IdempotencyStatements, schema: string): IdempotencyStore {
   const say = async (statement: string, params: readonly SqlParam[]): Promise<readonly SqlRow[]> => {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await sql.query(statement, params);
-      } catch (error) {
-        if (attempt >= MAX_TRIES || !isConflict(error)) throw named(error, schema);
-      }
+    try {
+      return await sql.query(statement, params);
+    } catch (error) {
+      throw named(error, schema);
     }
   };
   const count = async (statement: string, param: SqlParam): Promise<number> =>

@@ -1,5 +1,6 @@
 import { OptionCheck } from '../../kernel/check-options.ts';
 import type { EndedSessions } from '../../operator/ended-sessions.ts';
+import { repeatedRunner } from '../repeated-runner.ts';
 import { quotedSchema } from '../schema-name.ts';
 import { type SqlConnection, sqlRunner } from '../sql-runner.ts';
 
@@ -22,7 +23,7 @@ export function postgresSessions(options: PostgresSessionsOptions): EndedSession
   if (check.object('options', options, 'pass { pool }')) check.known(options, ['pool', 'schema']);
   check.done();
   const table = `${quotedSchema('postgresSessions()', options.schema)}.ended_session`;
-  const sql = sqlRunner(options.pool);
+  const sql = repeatedRunner(sqlRunner(options.pool));
   return {
     end: async (mark, until) => {
       await sql.query(

@@ -4,6 +4,7 @@ import type { BadId } from '../../operator/operator-outcomes.ts';
 import type { Operator } from '../../operator/operator.ts';
 import { checkSealing, type Sealing } from '../../outbox/sealing.ts';
 import { checkVersion } from '../check-version.ts';
+import { repeatedRunner } from '../repeated-runner.ts';
 import { quotedSchema } from '../schema-name.ts';
 import { boundedRunner } from '../bounded-runner.ts';
 import { ANSWER_TIMEOUT_RULE } from '../driver/time-limit.ts';
@@ -61,7 +62,7 @@ export function postgresOperator(options: PostgresOperatorOptions): Operator {
   check.done();
   const schema = quotedSchema('postgresOperator()', options.schema);
   const sql = versionChecked(
-    boundedRunner(sqlRunner(options.pool), options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS),
+    boundedRunner(repeatedRunner(sqlRunner(options.pool)), options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS),
     schema,
   );
   const { sealing } = options;

@@ -1,12 +1,17 @@
 /**
  * Wakes whoever sleeps, at the commit. A NOTIFY only if somebody does: one in each commit would put all senders behind one
  * lock. And none when the queue of notifications is half full: a full one would fail the caller's commit, and sleepers look
- * again by themselves anyway.
+ * again by themselves anyway. And none in a transaction that says so: one that is to be prepared (two-phase commit) may not notify.
  */
 export function wakeStatement(schema: string, channel: string): string {
   return `select pg_notify('${channel}', '')::text as id from ${schema}.waiter
-    where pg_notification_queue_usage() < 0.5 limit 1`;
+    where pg_notification_queue_usage() < 0.5 and current_setting('${WAKE_SETTING}', true) is distinct from 'off' limit 1`;
 }
+
+const WAKE_SETTING = 'holdfast.wake';
+
+/** For the rest of the transaction nobody is woken: workers find what was sent when they poll. */
+export const WAKE_OFF: string = `select set_config('${WAKE_SETTING}', 'off', true)`;
 
 /** What is heard on the channel where it is no call to wake up. */
 export const UNITS_NEWS = 'units';
