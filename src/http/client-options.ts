@@ -4,7 +4,6 @@ import type { LogFields, Logger } from '../kernel/log.ts';
 import type { RetryBudget } from '../retry/budget.ts';
 import { checkPolicy } from '../retry/check-policy.ts';
 import type { Classify } from '../retry/failure.ts';
-import { serviceCall } from '../retry/policies.ts';
 import { type Policy, type PolicyOptions, toPolicy } from '../retry/policy.ts';
 import type { RetryObserver } from '../retry/retry-event.ts';
 import { systemEffects } from '../system/effects.ts';
@@ -27,7 +26,7 @@ export interface ServiceClientOptions {
   readonly idempotencyHeader?: 'idempotency-key' | 'x-idempotency-key';
   /** Sent with every request; a request's own headers win. */
   readonly headers?: HeaderRecord;
-  /** Default: the service-call policy (3 attempts of 10 s, 250 ms to 5 s between them, full jitter). */
+  /** Default: the service-call policy (3 attempts of 10 s, 250 ms to 5 s between them, full jitter); inside a handler one attempt of 10 s. */
   readonly policy?: Policy | PolicyOptions;
   /** Asked first about each failure; `undefined` leaves the answer to the default. */
   readonly classify?: Classify;
@@ -81,7 +80,8 @@ export interface ClientPlan {
   readonly userHeader: string;
   readonly idempotencyHeader: string;
   readonly headers: HeaderRecord;
-  readonly policy: Policy;
+  /** Absent: the default of the place where a call is made. */
+  readonly policy: Policy | undefined;
   readonly classify: Classify | undefined;
   readonly budget: RetryBudget | undefined;
   readonly logger: Logger | undefined;
@@ -135,7 +135,7 @@ export function planClient(options: ServiceClientOptions): ClientPlan {
     userHeader: userHeader.toLowerCase(),
     idempotencyHeader,
     headers: lowered(options.headers),
-    policy: options.policy === undefined ? serviceCall : toPolicy(options.policy),
+    policy: options.policy && toPolicy(options.policy),
     classify: options.classify,
     budget: options.budget,
     logger: options.logger,

@@ -4,6 +4,7 @@ import type { StandardSchema } from '../kernel/standard-schema.ts';
 import { checkPolicy } from '../retry/check-policy.ts';
 import type { Classify } from '../retry/failure.ts';
 import { type Policy, type PolicyOptions, toPolicy } from '../retry/policy.ts';
+import { defaultPolicy } from '../retry/retry-options.ts';
 import { type ClientPlan, lowered, ownHeaders } from './client-options.ts';
 import { checkHeaders, type HeaderRecord, isHeaderValue, isHeaderWord } from './header-rules.ts';
 import type { ReadAs } from './parse-answer.ts';
@@ -127,7 +128,7 @@ export function planRequest(client: ClientPlan, request: HttpRequest): RequestPl
   if (request.requestId === undefined && !isHeaderWord(requestId))
     check.refuse('newRequestId', requestId, `let it ${ID}`);
   check.done();
-  const policy = request.policy === undefined ? client.policy : toPolicy(request.policy);
+  const policy = request.policy === undefined ? (client.policy ?? defaultPolicy()) : toPolicy(request.policy);
   return {
     operation,
     method,

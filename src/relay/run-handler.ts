@@ -2,6 +2,7 @@ import { HoldfastError, isHoldfastError } from '../kernel/error.ts';
 import type { Effects } from '../kernel/effects.ts';
 import { isThenable } from '../kernel/wrapped.ts';
 import type { Handle, HandlerTake, HandlingHandler, ProjectingHandler, Projection } from './handler.ts';
+import { insideHandler } from '../retry/handler-scope.ts';
 import { readPayload } from './read-payload.ts';
 import type { RelayEvent } from './relay-event.ts';
 import type { RelaySession } from './relay-store.ts';
@@ -38,7 +39,7 @@ export function runHandler<Tx>(host: RunnerHost<Tx>, handler: HandlingHandler<Tx
   };
   let result: unknown;
   try {
-    result = runWrapped(host.wrapRun, run, call);
+    result = insideHandler(run, () => runWrapped(host.wrapRun, run, call));
   } catch (error) {
     host.end(run, failureOf(run, error));
     return;

@@ -7,6 +7,9 @@ const MINUTE_MS = 60_000;
 /** A call to another service: 3 attempts of 10 s, 250 ms doubling to 5 s, full jitter. The default of `withRetry`. */
 export const serviceCall: Policy = named('serviceCall', policy());
 
+/** The same inside a handler, whose message has attempts of its own: one. */
+export const nestedCall: Policy = policy({ maxAttempts: 1 });
+
 /** A broker consumer: 7 attempts, 250 ms doubling to 30 s, full jitter. The consumer bounds the handler, not the policy. */
 export const consumer: Policy = named(
   'consumer',

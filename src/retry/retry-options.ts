@@ -7,13 +7,17 @@ import { allObservers } from './all-observers.ts';
 import type { RetryBudget } from './budget.ts';
 import { checkPolicy } from './check-policy.ts';
 import type { Classify } from './failure.ts';
-import { serviceCall } from './policies.ts';
+import { isInsideHandler } from './handler-scope.ts';
+import { nestedCall, serviceCall } from './policies.ts';
 import { type Policy, POLICY_FIELDS, type PolicyOptions, toPolicy } from './policy.ts';
 import type { RetryObserver } from './retry-event.ts';
 
 /** What `withRetry` takes. Every field may be left out. */
 export interface RetryOptions {
-  /** Default: the service-call policy (3 attempts, 250 ms to 5 s with full jitter, 10 s per attempt). */
+  /**
+   * Default: the service-call policy (3 attempts, 250 ms to 5 s with full jitter, 10 s per attempt). Inside a handler one attempt of 10 s:
+   * the message's own attempts are the retries. A policy given here, or to the client, is kept there too.
+   */
   readonly policy?: Policy | PolicyOptions | undefined;
   /** Handed to the function on every attempt and written to every log line. */
   readonly idempotencyKey?: string | undefined;
@@ -99,7 +103,7 @@ const NO_OPTIONS: RetryOptions = {};
 export function planRetry(operation: string, fn: unknown, options: RetryOptions = NO_OPTIONS): RetryPlan {
   const fine = typeof operation === 'string' && operation !== '' && typeof fn === 'function' && optionsFit(options);
   if (!fine) checkCall(operation, fn, options);
-  const policy = options.policy === undefined ? serviceCall : policyOf(operation, fn, options);
+  const policy = options.policy === undefined ? defaultPolicy() : policyOf(operation, fn, options);
   const { signal, deadlineAt, resumeFrom } = options;
   if (resumeFrom) checkLeft(resumeFrom, policy);
   return {
@@ -118,6 +122,11 @@ export function planRetry(operation: string, fn: unknown, options: RetryOptions 
     resumeFrom,
     emit: allObservers(options),
   };
+}
+
+/** What a call is tried by that says nothing: one attempt inside a handler, or three there would be fifteen for a message. */
+export function defaultPolicy(): Policy {
+  return isInsideHandler() ? nestedCall : serviceCall;
 }
 
 /** Refuses options that could never work, before any call is made with them. */
