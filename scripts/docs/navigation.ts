@@ -76,6 +76,7 @@ export const NAVIGATION: readonly NavigationPart[] = [
     title: 'All of it',
     pages: [
       'docs/outbox.md',
+      'docs/orm.md',
       'docs/handlers.md',
       'docs/dead-letters.md',
       'docs/commands.md',

@@ -172,6 +172,7 @@ const OPEN_A_TRANSACTION: Readonly<Record<string, string>> = {
     'pass the manager that dataSource.transaction(async (manager) => …) hands to your function, and await everything inside',
   prisma:
     'pass the tx that prisma.$transaction(async (tx) => …) hands to your function, await everything inside, and give it a timeout that is long enough',
+  'mikro-orm': 'pass the em that em.transactional(async (em) => …) hands to your function, and await everything inside',
   pglite: 'pass the tx that db.transaction(async (tx) => …) hands to your function, and await everything inside',
 };
 
@@ -376,7 +377,7 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
   TRANSACTION_UNFINISHED: (d) =>
     `the effect ended while ${d.unfinished} of its transaction was still open (${d.client}), and nothing was kept; await its end inside the effect`,
   TRANSACTION_UNKNOWN: (d) =>
-    `${d.found === 'Promise' ? 'a Promise is not a transaction, await it first' : `${d.found} is not a transaction this package knows`}; pass the transaction object of pg, postgres.js, Drizzle, Kysely, Knex, TypeORM, Prisma or PGlite as it is`,
+    `${d.found === 'Promise' ? 'a Promise is not a transaction, await it first' : `${d.found} is not a transaction this package knows`}; pass the transaction object of pg, postgres.js, Drizzle, Kysely, Knex, TypeORM, Prisma, MikroORM or PGlite as it is`,
 };
 
 function describeFailure({ kind, status, code }: { kind: string; status?: number; code?: string }): string {

@@ -11,3 +11,4 @@ export { postgresOperator, type PostgresOperatorOptions } from './operator/postg
 export { postgres, type PostgresOptions, type PostgresRelayOptions, type PostgresStore } from './postgres.ts';
 export type { SqlPool, TransactionOf } from './driver/find-driver.ts';
 export type { SqlConnection, SqlTransaction } from './sql-runner.ts';
+export type { TransactionAdapter, Within, Wrap } from './transaction-adapter.ts';

@@ -11,6 +11,7 @@ import { openSession } from './relay/session.ts';
 import { wakeChannel } from './relay/wake-statement.ts';
 import { DEFAULT_SCHEMA, quotedSchema } from './schema-name.ts';
 import { type SqlRunner, type SqlTransaction, transactionRunner } from './sql-runner.ts';
+import { isWrap, withinOf, type Wrap, WRAP_ADVICE } from './transaction-adapter.ts';
 
 /** What `postgres` takes for sending alone. Every field may be left out. */
 export interface PostgresOptions {
@@ -29,8 +30,8 @@ export interface PostgresOptions {
 export interface PostgresRelayOptions<Pool, Tx = TransactionOf<Pool>> extends PostgresOptions {
   /** A pg `Pool`, the `sql` of postgres.js, or a PGlite database. Handlers commit through it; the relay's own connections are extra. */
   readonly pool: Pool;
-  /** What handlers get instead of the client's own transaction: `(tx) => drizzle(tx)`. */
-  readonly wrap?: ((tx: TransactionOf<Pool>) => Tx) | undefined;
+  /** What handlers get instead of the client's own transaction: `drizzleTx(…)` or another of `holdfast/orm`, or a function of it. */
+  readonly wrap?: Wrap<Pool, TransactionOf<Pool>, Tx> | undefined;
   /** A pool with direct connections, where `pool` goes through a pooler in transaction mode: LISTEN does not work through one. */
   readonly listen?: SqlPool | undefined;
 }
@@ -58,14 +59,14 @@ export function postgres<Tx>(options: Partial<PostgresRelayOptions<SqlPool, Tx>>
   check.known(options, ['schema', 'dedupMs', 'answerTimeoutMs', 'pool', 'wrap', 'listen']);
   if (answerTimeoutMs !== undefined) check.number('answerTimeoutMs', answerTimeoutMs, ANSWER_TIMEOUT_RULE);
   check.number('dedupMs', dedupMs, { min: 1_000, integer: true, write: 'write whole milliseconds from 1000' });
-  if (wrap !== undefined && typeof wrap !== 'function')
-    check.refuse('wrap', wrap, 'pass a function of the transaction');
+  if (wrap !== undefined && !isWrap(wrap)) check.refuse('wrap', wrap, WRAP_ADVICE);
   const driver = checkedDriver(check, 'pool', pool, answerTimeoutMs);
   const listenDriver = checkedDriver(check, 'listen', listen, answerTimeoutMs) ?? driver;
   check.done();
   const quoted = quotedSchema('postgres()', schema);
   const channel = wakeChannel(schema);
   const statements = appendStatements(quoted, channel, dedupMs);
+  const within = pool === undefined ? undefined : withinOf<SqlPool, Tx>(pool, wrap);
   const writing = async <T>(tx: unknown, write: (sql: SqlRunner) => Promise<T>): Promise<T> => {
     const sql = transactionRunner(tx as SqlTransaction);
     try {
@@ -77,9 +78,9 @@ export function postgres<Tx>(options: Partial<PostgresRelayOptions<SqlPool, Tx>>
   return {
     append: async (tx, messages) => writing(tx, (sql) => append(sql, statements, messages)),
     openRelay: async () => {
-      if (driver === undefined || listenDriver === undefined) throw new HoldfastError('POOL_MISSING', {});
-      const wrapped = (wrap ?? ((native: unknown) => native)) as (native: unknown) => Tx;
-      return openSession<Tx>({ schema: quoted, channel, driver, listenDriver, wrap: wrapped, effects: systemEffects });
+      if (driver === undefined || listenDriver === undefined || within === undefined)
+        throw new HoldfastError('POOL_MISSING', {});
+      return openSession<Tx>({ schema: quoted, channel, driver, listenDriver, within, effects: systemEffects });
     },
   };
 }

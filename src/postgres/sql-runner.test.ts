@@ -34,7 +34,7 @@ describe('what is not a transaction', () => {
   test.each(WRONG)('%s is refused by its name, without its contents [X.14]', (_, value, found) => {
     const ask = (): unknown => sqlRunner(value as SqlConnection);
     expect(ask).toThrow(expect.objectContaining({ code: 'TRANSACTION_UNKNOWN', details: { found } }));
-    expect(ask).toThrow(/pg, postgres\.js, Drizzle, Kysely, Knex, TypeORM, Prisma or PGlite/);
+    expect(ask).toThrow(/pg, postgres\.js, Drizzle, Kysely, Knex, TypeORM, Prisma, MikroORM or PGlite/);
     expect(ask).not.toThrow(/do not print/);
   });
 });

@@ -13,7 +13,17 @@ import { HoldfastError } from '../kernel/error.ts';
 export type SqlParam = string | number | bigint | boolean | null | readonly (string | null)[];
 
 /** The clients whose objects are understood. A pool is told apart from a connection: two of its statements may meet two connections. */
-type SqlClientKind = 'pg' | 'pg-pool' | 'postgres.js' | 'drizzle' | 'kysely' | 'knex' | 'typeorm' | 'prisma' | 'pglite';
+type SqlClientKind =
+  | 'pg'
+  | 'pg-pool'
+  | 'postgres.js'
+  | 'drizzle'
+  | 'kysely'
+  | 'knex'
+  | 'typeorm'
+  | 'prisma'
+  | 'mikro-orm'
+  | 'pglite';
 
 /** Runs statements in whatever transaction or connection the caller has. */
 export interface SqlRunner {
@@ -129,6 +139,13 @@ interface PrismaDatabase {
   $executeRawUnsafe: unknown;
 }
 
+/** MikroORM: an entity manager on PostgreSQL, inside `em.transactional` or after `em.begin`. */
+interface MikroOrmManager {
+  isInTransaction(): boolean;
+  getTransactionContext(): unknown;
+  getKysely(): unknown;
+}
+
 /** PGlite: the `tx` that `db.transaction` hands to its function. */
 interface PgliteTransaction extends PgliteDatabase {
   rollback(): Promise<void>;
@@ -150,6 +167,7 @@ export type SqlTransaction =
   | KnexTransaction
   | TypeOrmTransaction
   | PrismaTransaction
+  | MikroOrmManager
   | PgliteTransaction;
 
 /** A transaction, or something that runs each statement on its own. */
@@ -193,7 +211,9 @@ type Loose = { readonly [K in string]?: unknown };
 function recognise(value: unknown): SqlRunner | undefined {
   if (typeof value === 'function') return postgresJs(value as unknown as Loose) ?? knex(value as unknown as Loose);
   if (typeof value !== 'object' || value === null) return undefined;
-  return kysely(value) ?? drizzle(value) ?? prisma(value) ?? typeorm(value) ?? pglite(value) ?? pg(value);
+  return (
+    kysely(value) ?? drizzle(value) ?? prisma(value) ?? typeorm(value) ?? mikroOrm(value) ?? pglite(value) ?? pg(value)
+  );
 }
 
 function postgresJs(value: Loose): SqlRunner | undefined {
@@ -296,6 +316,21 @@ function prismaCause(error: unknown): unknown {
   const { originalCode, originalMessage, detail } = meta?.driverAdapterError?.cause ?? {};
   if (typeof originalCode !== 'string') return error;
   return Object.assign(new Error(String(originalMessage), { cause: error }), { code: originalCode, detail });
+}
+
+/** Statements go through the Kysely below: MikroORM itself writes every value into the text. */
+function mikroOrm(value: Loose): SqlRunner | undefined {
+  if (!hasMethods(value, 'getKysely', 'isInTransaction', 'getTransactionContext')) return undefined;
+  const em = value as unknown as MikroOrmManager;
+  const isTransaction = em.isInTransaction();
+  return makeRunner('mikro-orm', isTransaction, async (text, params) => {
+    // Its context is gone when it has ended, and its next statement would run outside.
+    if (isTransaction && !em.isInTransaction())
+      throw new HoldfastError('TRANSACTION_NOT_OPEN', { client: 'mikro-orm' });
+    const below = kysely(em.getKysely() as Loose);
+    if (below === undefined) throw new HoldfastError('TRANSACTION_UNKNOWN', { found: nameOf(value) });
+    return below.query(text, params);
+  });
 }
 
 function pglite(value: Loose): SqlRunner | undefined {

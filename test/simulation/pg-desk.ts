@@ -58,7 +58,7 @@ export class PgDesk {
       channel: wakeChannel(this.schema),
       driver: faultyDriver(driver, { ...faults, cut: () => terminate('1') }),
       listenDriver: driver,
-      wrap: (native) => native as SqlTransaction,
+      within: (native, work) => work(native as SqlTransaction),
       effects: systemEffects,
     });
     const close = async (): Promise<void> => {

@@ -5,6 +5,8 @@ const coded = (code: string, cause?: unknown): Error => Object.assign(new Error(
 
 test('the state is found under what a query builder wrapped around it', () => {
   expect(sqlStateOf(new Error('Failed query', { cause: coded('40001') }))).toBe('40001');
+  const meta = { driverAdapterError: { cause: { originalCode: '40001' } } };
+  expect(sqlStateOf(Object.assign(coded('P2034'), { meta }))).toBe('40001');
   expect(sqlStateOf(coded('EPIPE'))).toBeUndefined();
   expect(sqlStateOf('40001')).toBeUndefined();
 });

@@ -1,7 +1,9 @@
+import { prismaState } from '../../retry/classify/prisma-state.ts';
+
 /** The SQLSTATE of an error of any client, also where a query builder has wrapped it. */
 export function sqlStateOf(error: unknown): string | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
-    const code: unknown = (at as { code?: unknown }).code;
+    const code = prismaState(at) ?? (at as { code?: unknown }).code;
     if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && /\d/.test(code)) return code;
   }
   return undefined;

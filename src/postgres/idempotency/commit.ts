@@ -3,6 +3,7 @@ import type { Effects } from '../../kernel/effects.ts';
 import { HoldfastError } from '../../kernel/error.ts';
 import { isConflict, isRefusal } from '../driver/database-error.ts';
 import { ConnectionLost, type Driver, type Query } from '../driver/driver.ts';
+import type { Within } from '../transaction-adapter.ts';
 import { endParams } from './record-steps.ts';
 import type { IdempotencyStatements } from './statements.ts';
 import { wasCommitted } from './was-committed.ts';
@@ -11,7 +12,7 @@ import { wasCommitted } from './was-committed.ts';
 export interface CommitParts<Tx> {
   readonly driver: Driver<unknown>;
   readonly statements: IdempotencyStatements;
-  readonly wrap: (native: unknown) => Tx;
+  readonly within: Within<Tx>;
   readonly effects: Effects;
 }
 
@@ -59,7 +60,7 @@ export function transactionAct<Tx>(parts: CommitParts<Tx>): AtomicIdempotencySto
     parts.driver
       .transaction(
         REST_MS,
-        async (native) => work(parts.wrap(native)),
+        async (native) => parts.within(native, work),
         (_, result) => Promise.resolve(result),
       )
       .catch((error: unknown) => {
@@ -73,12 +74,12 @@ function causeOf(error: unknown): unknown {
 }
 
 async function commitOnce<Tx, T>(parts: CommitParts<Tx>, claim: Claim, work: Work<Tx, T>): Promise<Outcome<T>> {
-  const { driver, statements, wrap } = parts;
+  const { driver, statements, within } = parts;
   let worked: Done<T> | undefined;
   let transactionId: string | undefined;
   try {
     const effect = async (native: unknown): Promise<Done<T>> => {
-      worked = await work(wrap(native));
+      worked = await within(native, work);
       return worked;
     };
     // As the last step: the record is locked for the shortest time.

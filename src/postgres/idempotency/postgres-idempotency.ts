@@ -7,6 +7,7 @@ import { ANSWER_TIMEOUT_RULE } from '../driver/time-limit.ts';
 import { repeatedRunner } from '../repeated-runner.ts';
 import { DEFAULT_SCHEMA, quotedSchema } from '../schema-name.ts';
 import { type SqlConnection, sqlRunner } from '../sql-runner.ts';
+import { isWrap, withinOf, type Wrap, WRAP_ADVICE } from '../transaction-adapter.ts';
 import { commitAct, transactionAct } from './commit.ts';
 import { recordSteps } from './record-steps.ts';
 import { idempotencyStatements } from './statements.ts';
@@ -17,8 +18,8 @@ export interface PostgresIdempotencyOptions<Pool, Tx = TransactionOf<Pool>> {
   readonly pool: Pool;
   /** Where our tables are. Default `holdfast`. */
   readonly schema?: string | undefined;
-  /** What `commit` hands over instead of the client's own transaction: `(tx) => drizzle(tx)`. */
-  readonly wrap?: ((tx: TransactionOf<Pool>) => Tx) | undefined;
+  /** What `commit` hands over instead of the client's own transaction: `drizzleTx(…)` or another of `holdfast/orm`, or a function of it. */
+  readonly wrap?: Wrap<Pool, TransactionOf<Pool>, Tx> | undefined;
   /** How long the database may take for one answer of a commit, in milliseconds. Default 10,000; of steps: `storeTimeoutMs`. */
   readonly answerTimeoutMs?: number | undefined;
 }
@@ -35,16 +36,13 @@ export function postgresIdempotency<Pool extends SqlPool, Tx = TransactionOf<Poo
   const { pool, schema = DEFAULT_SCHEMA, wrap, answerTimeoutMs } = options;
   check.known(options, ['pool', 'schema', 'wrap', 'answerTimeoutMs']);
   if (answerTimeoutMs !== undefined) check.number('answerTimeoutMs', answerTimeoutMs, ANSWER_TIMEOUT_RULE);
-  if (wrap !== undefined && typeof wrap !== 'function') {
-    check.refuse('wrap', wrap, 'pass a function of the transaction');
-  }
+  if (wrap !== undefined && !isWrap(wrap)) check.refuse('wrap', wrap, WRAP_ADVICE);
   const driver = findDriver(pool, systemEffects, answerTimeoutMs);
   if (driver === undefined) check.refuse('pool', pool, poolAdvice(pool));
   check.done();
   const statements = idempotencyStatements(quotedSchema('postgresIdempotency()', schema));
-  const wrapped = (wrap ?? ((native: unknown) => native)) as (native: unknown) => Tx;
   // Without one the check has thrown.
-  const parts = { driver: driver as Driver<unknown>, statements, wrap: wrapped, effects: systemEffects };
+  const parts = { driver: driver as Driver<unknown>, statements, within: withinOf(pool, wrap), effects: systemEffects };
   return {
     ...recordSteps(repeatedRunner(sqlRunner(pool as unknown as SqlConnection)), statements, schema),
     commit: commitAct(parts),

@@ -4,6 +4,7 @@ import { LocalFault } from '../../relay/local-fault.ts';
 import { isConflict, isRefusal, sqlStateOf } from '../driver/database-error.ts';
 import { ConnectionLost, type Driver, type Query } from '../driver/driver.ts';
 import { IS_SAME_TRANSACTION } from '../driver/transaction-limits.ts';
+import type { Within } from '../transaction-adapter.ts';
 import { decodeFenced } from './fence.ts';
 import { finishParams, finishCall } from './finish.ts';
 
@@ -23,7 +24,7 @@ class Refused extends Error {}
 export function commitAct<Tx>(
   driver: Driver<unknown>,
   schema: string,
-  wrap: (native: unknown) => Tx,
+  within: Within<Tx>,
   limitMs: () => number,
 ): RelaySession<Tx>['commit'] {
   const finish = `${finishCall(schema)} where ${IS_SAME_TRANSACTION}`;
@@ -42,7 +43,7 @@ export function commitAct<Tx>(
         if (seqs.length < targets.length) throw new Refused();
         isComplete = true;
       };
-      await driver.transaction(limitMs(), async (native) => effect(wrap(native)), complete);
+      await driver.transaction(limitMs(), async (native) => within(native, effect), complete);
       return 'committed';
     } catch (error) {
       if (error instanceof Refused) return 'refused';

@@ -2,6 +2,7 @@ import type { Effects } from '../../kernel/effects.ts';
 import type { RelaySession } from '../../relay/relay-store.ts';
 import type { Driver, Link } from '../driver/driver.ts';
 import { receiveAct, takenAct } from '../receive.ts';
+import type { Within } from '../transaction-adapter.ts';
 import { breakerAct } from './breaker.ts';
 import { carryOnAct } from './carry-on.ts';
 import { checkStart } from './check-start.ts';
@@ -24,7 +25,7 @@ export interface SessionParts<Tx> {
   readonly driver: Driver<unknown>;
   /** Where LISTEN works; the same driver unless `driver` goes through a pooler. */
   readonly listenDriver: Driver<unknown>;
-  readonly wrap: (native: unknown) => Tx;
+  readonly within: Within<Tx>;
   readonly effects: Effects;
 }
 
@@ -77,7 +78,7 @@ export async function openSession<Tx>(parts: SessionParts<Tx>): Promise<RelaySes
     ...breakerAct(beat, schema),
     ...readActs(read, schema),
     ...settleActs(settle, schema),
-    commit: commitAct(driver, schema, parts.wrap, () => leaseMs),
+    commit: commitAct(driver, schema, parts.within, () => leaseMs),
     listen: async (onNews) => {
       const listener = new WakeListener(parts.listenDriver, beat, channel, effects, onNews);
       listeners.add(listener);

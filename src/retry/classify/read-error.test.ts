@@ -141,6 +141,16 @@ describe('Kafka clients', () => {
   });
 });
 
+describe('what an ORM puts around the error of a client', () => {
+  test('does not hide that the statement was refused, nor the SQLSTATE below an error of Prisma [X.14]', () => {
+    const refused = { kind: 'invalid', verdict: FAIL, code: 'TRANSACTION_CONTROL' };
+    expect(readError(made({ code: 'TRANSACTION_CONTROL' }, 'QueryFailedError'))).toEqual(refused);
+    const meta = { driverAdapterError: { cause: { originalCode: '23505' } } };
+    const unique = made({ code: 'P2002', meta }, 'PrismaClientKnownRequestError');
+    expect(readError(unique)).toEqual({ kind: 'database', verdict: FAIL, code: '23505' });
+  });
+});
+
 describe('AMQP', () => {
   const amqp = (code: number): Error => made({ code, classId: 60, methodId: 40 });
 

@@ -5,6 +5,7 @@ import { GRPC_STATUSES } from './grpc-status.ts';
 import { NAMES } from './names.ts';
 import { NETWORK_CODES } from './network-codes.ts';
 import { OWN_CODES } from './own-codes.ts';
+import { prismaState } from './prisma-state.ts';
 import { readBug } from './programming-error.ts';
 import { AWS_THROTTLING } from './provider-codes.ts';
 import { readAnswer } from './read-answer.ts';
@@ -39,8 +40,11 @@ export function readError(thrown: Thrown): Reading {
   return thrown.textCode === '' ? { kind: 'unknown' } : { kind: 'unknown', code: thrown.textCode };
 }
 
-function readOwn({ error }: Thrown): Reading | undefined {
-  if (!isHoldfastError(error)) return undefined;
+// Prisma, TypeORM and MikroORM put an error of their own around what a client throws, and keep no more of it than its code.
+const REFUSED = 'TRANSACTION_CONTROL';
+
+function readOwn({ error, textCode }: Thrown): Reading | undefined {
+  if (!isHoldfastError(error)) return textCode === REFUSED ? { ...OWN_CODES[REFUSED], code: REFUSED } : undefined;
   const status = wholeField(error.details, 'status');
   const rule = error.code === 'HTTP_STATUS' && status !== undefined ? statusRule(status) : ownRule(error.code);
   return rule && { ...rule, code: error.code, ...(status === undefined ? {} : { status }) };
@@ -121,7 +125,7 @@ function readSql({ error, textCode }: Thrown): Reading | undefined {
   const isState =
     /^[0-9][0-9A-Z]{4}$/.test(textCode) ||
     (/^[A-Z][0-9A-Z]{4}$/.test(textCode) && textField(error, 'severity') !== undefined);
-  const state = isState ? textCode : textField(error, 'sqlState');
+  const state = isState ? textCode : (textField(error, 'sqlState') ?? prismaState(error));
   return state === undefined ? undefined : { ...sqlstateRule(state), code: state };
 }
 

@@ -27,6 +27,11 @@ interface Generated {
  * schema, here one without models. The command itself is left out, which brings 200 MB and fetches a program that is not used.
  */
 export function prismaClient(pool: Pool): Generated {
+  return prismaClientOver(new PrismaPg(pool));
+}
+
+/** The same with an adapter that was made before. */
+export function prismaClientOver(adapter: PrismaPg): Generated {
   const Client = getPrismaClient({
     previewFeatures: [],
     clientVersion: '7.10.1',
@@ -45,5 +50,5 @@ export function prismaClient(pool: Pool): Generated {
       importName: './query_compiler_fast_bg.js',
     },
   });
-  return new Client({ adapter: new PrismaPg(pool) }) as unknown as Generated;
+  return new Client({ adapter }) as unknown as Generated;
 }
