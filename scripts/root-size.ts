@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { parseAst } from 'vitest/node';
 
 /** What the root export may weigh, compressed, with comments and full names as published: retries, the engine, the ways to brokers, sealed and versioned payloads. A bundler makes less of it. */
-export const ROOT_BUDGET_BYTES = 102_000;
+export const ROOT_BUDGET_BYTES = 112_000;
 
 /** The files that `import 'holdfast'` loads from the package in `folder`, and their size compressed together. */
 export function rootSize(folder: string): { readonly files: readonly string[]; readonly gzipBytes: number } {
