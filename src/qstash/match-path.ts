@@ -7,7 +7,10 @@ export interface PathMatch {
   readonly rest: string;
 }
 
-/** The routes whose path fits, whatever their method; the first of the table comes first. Dot segments are names like any other. */
+/**
+ * The routes whose path fits, whatever their method; the first of the table comes first. Dot segments are names like any other. The case of
+ * the first segment does not matter: the Go client writes `Schedules` in some of its calls.
+ */
 export function matchPath(routes: readonly ApiRoute[], path: string): readonly PathMatch[] {
   const given = path.split('/');
   return routes.flatMap((route) => {
@@ -31,7 +34,7 @@ function fit(wanted: readonly string[], given: readonly string[]): Omit<PathMatc
       const value = decoded(found);
       if (value === undefined || value === '') return undefined;
       params[part.slice(1)] = value;
-    } else if (part !== found) return undefined;
+    } else if (part !== (i === 0 ? found.toLowerCase() : found)) return undefined;
     at += count;
   }
   return at === given.length ? { params, rest: '' } : undefined;

