@@ -52,10 +52,10 @@ async function start<Tx>(
   return started;
 }
 
-/** That the database could not be asked is no fault of the command, and no attempt of it. */
+/** That the database could not be asked is no fault of the command, and no attempt of it unless it goes on and on. */
 function notStarted(error: unknown): never {
   if (eventHandlerClassifier(error).verdict === 'fail') throw error;
-  throw new LocalFault('it could not be written that the command runs', { cause: error });
+  throw new LocalFault('database', error);
 }
 
 async function commitAnswer<Tx, Answer>(

@@ -1,3 +1,4 @@
+import { FAULT_BLAMES, OPEN_A_TRANSACTION } from './error-advice.ts';
 import type { OptionProblem } from './check-options.ts';
 import type { RetryState } from './retry-state.ts';
 
@@ -15,6 +16,7 @@ export interface ErrorDetails {
   COMMAND_KEY_REUSED: { name: string; key: string; commandId: string };
   COMMAND_UNKNOWN: { name: string; id: string };
   COMMITTED_TWICE: { id: string; handler: string };
+  DATABASE_FAULT: { id: string; handler: string; runs: number; blame: 'run' | 'database' | 'capacity' };
   DATABASE_TIMEOUT: { timeoutMs: number };
   DEADLINE_PASSED: { operation: string; attempt: number };
   DELIVERY_TAKEN: { id: string };
@@ -139,6 +141,7 @@ export interface ErrorDetails {
   TRANSACTION_RESTED: { restMs: number };
   TRANSACTION_UNFINISHED: { client: string; unfinished: string };
   TRANSACTION_UNKNOWN: { found: string };
+  WRAP_FAILED: Record<string, never>;
 }
 
 /** Why a body is not what was asked for. */
@@ -158,22 +161,6 @@ const BODY_ADVICE: Readonly<Record<BodyProblem, string>> = {
   'not-text': 'this client reads JSON and UTF-8 text, so see that the address is right',
   refused: 'answerOf(error).issues has what the schema says; change the schema or what the service sends',
   'schema-threw': 'error.cause is what it threw; let the schema give issues instead',
-};
-
-const OPEN_A_TRANSACTION: Readonly<Record<string, string>> = {
-  pg: "await client.query('begin') first, and send before the commit",
-  'pg-pool': "take a client of it: const tx = await pool.connect(); await tx.query('begin'); then pass tx",
-  'postgres.js': 'pass the sql that sql.begin(async (sql) => …) hands to your function, and await everything inside',
-  drizzle: 'pass the tx that db.transaction(async (tx) => …) hands to your function, and await everything inside',
-  kysely:
-    'pass the trx that db.transaction().execute(async (trx) => …) hands to your function, and await everything inside',
-  knex: 'pass the trx that knex.transaction(async (trx) => …) hands to your function, and await everything inside',
-  typeorm:
-    'pass the manager that dataSource.transaction(async (manager) => …) hands to your function, and await everything inside',
-  prisma:
-    'pass the tx that prisma.$transaction(async (tx) => …) hands to your function, await everything inside, and give it a timeout that is long enough',
-  'mikro-orm': 'pass the em that em.transactional(async (em) => …) hands to your function, and await everything inside',
-  pglite: 'pass the tx that db.transaction(async (tx) => …) hands to your function, and await everything inside',
 };
 
 /** What each error says: what happened, with the value, and what to do next. Never payloads, tokens or whole URLs with queries. */
@@ -201,6 +188,8 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `message ${d.id} is of the type of command "${d.name}", but there is no such command; send commands with commands.send()`,
   COMMITTED_TWICE: (d) =>
     `"${d.handler}" called ctx.commit twice for message ${d.id}; put all effects of a message into one commit`,
+  DATABASE_FAULT: (d) =>
+    `${d.runs === 1 ? 'a run' : `${d.runs} runs in a row`} of message ${d.id} in "${d.handler}" could not be completed, ${FAULT_BLAMES[d.blame]}`,
   DATABASE_TIMEOUT: (d) =>
     `the database did not answer within ${d.timeoutMs} ms; a connection of ours was given up and is tried again, a transaction of yours is yours to roll back: look at the database and the way to it if this goes on`,
   DEADLINE_PASSED: (d) =>
@@ -378,6 +367,8 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     `the effect ended while ${d.unfinished} of its transaction was still open (${d.client}), and nothing was kept; await its end inside the effect`,
   TRANSACTION_UNKNOWN: (d) =>
     `${d.found === 'Promise' ? 'a Promise is not a transaction, await it first' : `${d.found} is not a transaction this package knows`}; pass the transaction object of pg, postgres.js, Drizzle, Kysely, Knex, TypeORM, Prisma, MikroORM or PGlite as it is`,
+  WRAP_FAILED: () =>
+    'the wrap function of the store threw when it was given a transaction, so the effect was not called; error.cause is what it threw: see that it suits the client of the pool',
 };
 
 function describeFailure({ kind, status, code }: { kind: string; status?: number; code?: string }): string {

@@ -5,7 +5,10 @@ import { HoldfastError } from '../kernel/error.ts';
 import type { HandlingHandler } from '../relay/handler.ts';
 import type { RelayObserver } from '../relay/relay-event.ts';
 import type { Delivery } from '../relay/relay-store.ts';
+import { LocalFault } from '../relay/local-fault.ts';
 import { planFailure } from '../relay/run-failure.ts';
+import { FAULT_FAILURE, faultError } from '../relay/run-fault.ts';
+import type { Failure } from '../retry/failure.ts';
 import { deliveryOf, type InboxRow } from './row.ts';
 import type { HeldLease } from './lease.ts';
 import type { Rows } from './rows.ts';
@@ -113,10 +116,13 @@ export class Handling {
       this.#ahead = this.#ahead.filter(({ key }) => key === null || key !== row.key);
       const about = { handler: handler.name, delivery };
       if (error instanceof Taken) tell({ kind: 'run-refused', ...about, reason: 'row-changed' });
-      // The row tells: it is read again unless it is done.
-      else if (error instanceof CommitUnknown) tell({ kind: 'run-refused', ...about, reason: 'outcome-unknown' });
       else if (tenure.signal.aborted) tell({ kind: 'run-interrupted', ...about, reason: 'stopped' });
-      else await this.#failed({ row, delivery, error, startedAt }, tenure);
+      // Whether a commit without an answer came about the row tells: if it did, nothing is written to it as a failure.
+      else if (error instanceof CommitUnknown) {
+        const fault = new LocalFault('run', error.cause);
+        const unanswered = faultError(delivery, handler.name, fault);
+        await this.#failed({ row, delivery, error: unanswered, failure: FAULT_FAILURE, startedAt }, tenure);
+      } else await this.#failed({ row, delivery, error, startedAt }, tenure);
     }
   }
 
@@ -153,15 +159,15 @@ export class Handling {
   }
 
   async #failed(
-    run: { row: InboxRow; delivery: Delivery; error: unknown; startedAt: Instant },
+    run: { row: InboxRow; delivery: Delivery; error: unknown; failure?: Failure; startedAt: Instant },
     { lease }: Tenure,
   ): Promise<void> {
     const { rows, handler, effects, tell } = this.#parts;
-    const { row, delivery, error, startedAt } = run;
+    const { row, delivery } = run;
     const token = { unit: 0, epoch: lease.epoch };
     const target = { token, seq: row.seq, state: delivery.state, version: 0, cycle: row.replays };
     const [now, random] = [effects.now(), effects.random()];
-    const { settlement, event } = planFailure(handler, { delivery, target, error, startedAt, now, random });
+    const { settlement, event } = planFailure(handler, { ...run, target, now, random });
     const reason = event.next.kind === 'dead' ? event.next.reason : null;
     try {
       if (await rows.fail(lease, row, settlement, reason)) tell(event);

@@ -1,4 +1,4 @@
-import { type HoldfastError, isHoldfastError } from '../kernel/error.ts';
+import { HoldfastError, isHoldfastError } from '../kernel/error.ts';
 
 /** Runs `work` with an ORM's transaction that lies on the one of an effect, `native`. Ends neither: that is up to the store. */
 export type Within<Tx> = <T>(native: unknown, work: (tx: Tx) => Promise<T>) => Promise<T>;
@@ -28,9 +28,14 @@ export function withinOf<Pool, Tx>(pool: Pool, wrap: Wrap<Pool, never, Tx> | und
   const wrapped = (wrap ?? ((native: unknown) => native)) as (native: unknown) => Tx;
   const within: Within<Tx> = typeof wrap === 'object' ? wrap.over(pool) : async (native, work) => work(wrapped(native));
   return async (native, work) => {
+    let isCalled = false;
     try {
-      return await within(native, work);
+      return await within(native, (tx) => {
+        isCalled = true;
+        return work(tx);
+      });
     } catch (error) {
+      if (!isCalled) throw new HoldfastError('WRAP_FAILED', {}, { cause: error });
       throw refusalIn(error) ?? error;
     }
   };

@@ -8,7 +8,8 @@ import type { LineChange } from './key-line.ts';
 import type { OwnedUnit } from './owned-unit.ts';
 import type { RefusedReason, RelayEvent } from './relay-event.ts';
 import type { Delivery, DeliveryError, Settlement } from './relay-store.ts';
-import { deadPlan, type FailurePlan, judge, planFailure } from './run-failure.ts';
+import { deadPlan, type FailedAttempt, type FailurePlan, judge, planFailure } from './run-failure.ts';
+import { planFault } from './run-fault.ts';
 import type { Run, RunOutcome } from './run.ts';
 import type { PendingResult, SettledAs, Settler } from './settler.ts';
 
@@ -83,10 +84,19 @@ export class Conclusions<Tx> {
       case 'killer':
         this.#settleKiller(run, handler);
         return true;
+      case 'fault': {
+        const plan = planFault(handler, outcome.fault, this.#attempted(run));
+        this.#settle(run, handler, plan.settlement, plan.change, plan.event);
+        if (outcome.fault.blame === 'run') return true;
+        // What stands behind it would fare alike: nothing is started before the database answers again.
+        host.reload(unit, PAUSE_MS);
+        host.doubt();
+        return true;
+      }
       case 'refused':
-        this.#tellRefused(run.handler, delivery, outcome.reason);
+        this.#tellRefused(run.handler, delivery, 'row-changed');
         unit.interrupted(delivery);
-        host.reload(unit, outcome.reason === 'outcome-unknown' ? PAUSE_MS : REFUSED_PAUSE_MS);
+        host.reload(unit, REFUSED_PAUSE_MS);
         host.doubt();
         return false;
       case 'interrupted':
@@ -145,23 +155,24 @@ export class Conclusions<Tx> {
   }
 
   #planFailure(run: Run<Tx>, { handler, breaker, succeededAtMs }: LaneState<Tx>, error: unknown): FailurePlan {
-    const { effects } = this.#host;
     const failure = judge(rulesOf(handler, run.type), handler.name, error);
     const heldMs = breaker?.failed(run, failure, error);
-    const now = effects.now();
-    const startedAt = { wallMs: now.wallMs - (now.monoMs - run.startedMs), monoMs: run.startedMs };
     return planFailure(handler, {
-      delivery: run.delivery,
+      ...this.#attempted(run),
       error,
       failure,
       heldMs,
-      startedAt,
-      now,
-      random: effects.random(),
-      target: run.targetAt(now.monoMs),
       isOwnTimeLimit: run.aborted !== undefined && run.aborted.reason === error,
       succeededAtMs: Math.max(succeededAtMs, breaker?.succeededAtMs ?? -Infinity),
     });
+  }
+
+  /** An attempt that has just ended, but for why. */
+  #attempted(run: Run<Tx>): Omit<FailedAttempt, 'error'> {
+    const { effects } = this.#host;
+    const now = effects.now();
+    const startedAt = { wallMs: now.wallMs - (now.monoMs - run.startedMs), monoMs: run.startedMs };
+    return { delivery: run.delivery, target: run.targetAt(now.monoMs), startedAt, now, random: effects.random() };
   }
 
   /** No attempt is counted: it was not run, and no classifier is asked. */

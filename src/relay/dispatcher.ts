@@ -3,13 +3,15 @@ import { HoldfastError } from '../kernel/error.ts';
 import type { BreakerGate, BreakerHost } from './breaker-gate.ts';
 import { Breakers } from './breakers.ts';
 import { CarefulStarts, KILLER_STARTS } from './careful-starts.ts';
+import { commitRun } from './commit-run.ts';
 import { Conclusions, type ConclusionHost } from './conclusions.ts';
+import { DatabaseWatch } from './database-watch.ts';
 import type { DispatcherOptions } from './dispatcher-options.ts';
+import { runsAlone } from './faults.ts';
 import { type GroupingHandler, groupSize } from './group-size.ts';
 import { type HandlerDefinition, rulesOf } from './handler.ts';
 import type { KeyLine } from './key-line.ts';
 import { LaneState } from './lane-state.ts';
-import { commitSafely } from './local-fault.ts';
 import { OwnedUnit, type UnitSink } from './owned-unit.ts';
 import { ProbeTurns } from './probe-turns.ts';
 import type { RelayEvent } from './relay-event.ts';
@@ -36,6 +38,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
   readonly breakers: Breakers = new Breakers(this);
   readonly effects: Effects;
   readonly session: RelaySession<Tx>;
+  readonly watch: DatabaseWatch;
   readonly tell: (event: RelayEvent) => void;
   readonly quiet: () => void;
   readonly dueIn: (ms: number) => void;
@@ -65,6 +68,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
   constructor(options: DispatcherOptions<Tx>) {
     this.#options = options;
     this.session = options.session;
+    this.watch = new DatabaseWatch(options.session);
     this.effects = options.effects;
     this.tell = options.tell;
     this.quiet = options.onQuiet;
@@ -82,7 +86,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
       mark: (targets) => this.#mark(targets),
       nowMs: () => this.effects.monoMs(),
       execute: (run) => this.#execute(run),
-      drop: (run) => this.end(run, { kind: 'refused', reason: 'row-changed' }),
+      drop: (run) => this.end(run, { kind: 'refused' }),
       executing: () => this.#executing,
     });
     this.#unmarks = new Unmarks({
@@ -99,6 +103,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
 
   /** Who handles which lane. Called again after the worker joined anew. */
   setLanes(lanes: readonly Lane[], handlers: ReadonlyMap<string, HandlerDefinition<Tx>>): void {
+    void this.watch.look();
     for (const lane of lanes) {
       const handler = handlers.get(lane.handler);
       if (!handler || this.#lanes.some((state) => state.lane.lane === lane.lane)) continue;
@@ -219,7 +224,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     lane.busySlots++;
     if (run.unit.marks.startsOf(delivery) >= KILLER_STARTS) this.end(run, { kind: 'killer' });
     else if (this.#needsCare(delivery)) this.#careful.add(run);
-    else if (lane.handler.kind === 'handle') this.#execute(run);
+    else if (lane.handler.kind === 'handle' || runsAlone(delivery.faults)) this.#execute(run);
     else this.#beginGroup(lane, lane.handler, run);
     return true;
   }
@@ -261,7 +266,7 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     while (runs.length < most) {
       const next = lane.next();
       if (!next) break;
-      if (this.#needsCare(next)) this.#begin(lane, next);
+      if (this.#needsCare(next) || runsAlone(next.faults)) this.#begin(lane, next);
       else add(this.#makeRun(lane, next));
     }
     this.#executing++;
@@ -344,21 +349,8 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
     this.#careful.over(run);
   }
 
-  /** Makes the effect and the completion of a run one commit. */
-  async commit(run: Run<Tx>, effect: (tx: Tx) => Promise<unknown>): Promise<void> {
-    const { id, handler } = run;
-    if (run.isCommitting || run.committed) throw new HoldfastError('COMMITTED_TWICE', { id, handler });
-    const outcome = await run.commitWith(async () => {
-      await this.whenKeySettled(run);
-      if (run.isOver || run.aborted || this.units.get(run.delivery.unit) !== run.unit) return 'refused';
-      const target = run.targetAt(this.effects.monoMs());
-      // Waited for to its end, also when the run is aborted: an effect that goes on with a transaction that is over would
-      // write outside of it.
-      return commitSafely(this, [target], async (tx) => {
-        await effect(tx);
-      });
-    });
-    if (outcome !== 'committed') throw new HoldfastError('DELIVERY_TAKEN', { id });
+  commit(run: Run<Tx>, effect: (tx: Tx) => Promise<unknown>): Promise<void> {
+    return commitRun(this, run, effect);
   }
 
   /** What ran before it in its key must be written first: a crash in between would run that again after this. */

@@ -1,4 +1,5 @@
 import { DueRows } from './due-rows.ts';
+import { runsAlone } from './faults.ts';
 import type { KeyLine, LineChange } from './key-line.ts';
 import { KeyQueues } from './key-queues.ts';
 import { depthOf, isShort, noteFetched, PARK_AT_ONCE, takeTail, withoutPayload } from './line-room.ts';
@@ -259,8 +260,8 @@ export class OwnedUnit {
     const more: Delivery[] = [];
     while (line && !line.isHeld && more.length < limit) {
       const next = line.queue.peek();
-      // One that may have killed its process is started on its own.
-      if (!next || next.starts > 0) break;
+      // One that may have killed its process, or its connection, is started on its own.
+      if (!next || next.starts > 0 || runsAlone(next.faults)) break;
       line.queue.shift();
       more.push(next);
       this.runnable++;

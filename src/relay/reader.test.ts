@@ -75,12 +75,12 @@ describe('a reader that sleeps is woken', () => {
     expect(handled).toHaveLength(40);
   });
 
-  test('when a unit can be loaded again: what a lost commit left open runs at once', async () => {
+  test('when a unit can be loaded again: what a refused commit left open runs at once', async () => {
     virtual = new VirtualService();
     let commits = 0;
     const hf = virtual.service((session) => ({
-      // The connection is lost before the first commit arrives.
-      commit: async (...args) => ((commits += 1) === 1 ? 'unknown' : session.commit(...args)),
+      // Its row was being changed when the first commit came.
+      commit: async (...args) => ((commits += 1) === 1 ? 'refused' : session.commit(...args)),
     }));
     hf.on(noted, 'h', ({ n }, ctx) => ctx.commit(async (tx) => tx.record(n)));
     await virtual.start(hf);

@@ -4,7 +4,7 @@ import type { HouseReport } from './house-report.ts';
 import type { Delivery, DeliveryError } from './relay-store.ts';
 
 /** Why a result was not accepted. */
-export type RefusedReason = 'lease-lost' | 'row-changed' | 'outcome-unknown';
+export type RefusedReason = 'lease-lost' | 'row-changed';
 
 /** What a relay tells: log lines, metrics, spans and alerts are all made from these. */
 export type RelayEvent =
@@ -38,15 +38,18 @@ export type RelayEvent =
     }
   | {
       /**
-       * The run ended without a result, through no fault of its own: the relay stops, its handler does not know the type, or the handler
-       * put the message off (`ctx.postpone`). No attempt is counted.
+       * The run ended without a result, and no attempt is counted: the relay stops, its handler does not know the type, the handler put
+       * the message off (`ctx.postpone`), or the way to the database was lost, which counts as an attempt when it happens too often in
+       * a row.
        */
       readonly kind: 'run-interrupted';
       readonly handler: string;
       readonly delivery: Delivery;
-      readonly reason: 'stopped' | 'type-unknown' | 'postponed';
-      /** Why it was put off, in the words of its handler. */
+      readonly reason: 'stopped' | 'type-unknown' | 'postponed' | 'database-fault';
+      /** Why it was put off, in the words of its handler; what was wrong with the database. */
       readonly detail?: string;
+      /** How many runs of it in a row a fault of the way to the database has ended, this one included. */
+      readonly faults?: number;
     }
   | {
       /** A result came too late or for another version: nothing of it was kept. This is a second effect that did not happen. */

@@ -1,6 +1,7 @@
 import type { RetryState } from '../kernel/retry-state.ts';
 import type { Envelope } from '../outbox/envelope.ts';
 import type { ForeignMessage, OutboxStore, SendResult } from '../outbox/outbox-store.ts';
+import type { Faults } from './faults.ts';
 import type { HouseReport, KeepOptions } from './house-report.ts';
 import type { RelayEvent } from './relay-event.ts';
 
@@ -150,6 +151,7 @@ export interface Delivery extends Envelope {
   readonly retry: RetryState | undefined;
   /** How often it was started by a process that died, as far as marked. */
   readonly starts: number;
+  readonly /** Of the way to the database, in a row. */ faults?: Faults | undefined;
   readonly idempotencyKey: string;
   readonly createdAtMs: number;
 }
@@ -267,6 +269,7 @@ export type Settlement =
       readonly retry: RetryState;
       readonly attempts: number;
       readonly error: DeliveryError;
+      readonly /** Absent: it failed by itself. */ faults?: Faults;
     })
   | (EndedTarget & {
       /** Failed for good: a dead letter. */
@@ -287,6 +290,7 @@ export type Settlement =
       readonly delayMs: number;
       readonly holds: boolean;
       readonly error: DeliveryError;
+      readonly /** Absent: as many as before. */ faults?: Faults;
     })
   /** Its time has come, but not its turn: it is read with those that are ready from now on. */
   | (SettleTarget & { readonly kind: 'ready' });
@@ -300,8 +304,8 @@ export interface SettleAnswer {
   readonly failed?: ReadonlyMap<number, unknown>;
 }
 
-/** What became of a commit. `unknown`: the connection was lost in it; the row tells. */
-export type CommitOutcome = 'committed' | 'refused' | 'unknown';
+/** What became of a commit. */
+export type CommitOutcome = 'committed' | 'refused';
 
 /** A finished run whose effect and completion are committed together. */
 export type CommitTarget = SettleTarget & { readonly attempts: number; readonly durationMs: number };
@@ -327,6 +331,8 @@ export interface RelaySession<Tx> {
   /** Says that the worker lives. False: it was buried, and owns nothing any more. */
   beat(workerId: string, leaseMs: number, running: readonly RunningReport[]): Promise<boolean>;
   survey(workerId: string): Promise<Survey>;
+  /** Which start of which server takes writes, over which connections: another text after what all clients feel. Rejects when none does. */
+  incarnation(): Promise<string>;
   /** Takes free units, each only if its epoch is still the one that was seen. */
   acquire(workerId: string, units: readonly Token[]): Promise<readonly Token[]>;
   /** Gives units back, clean. */
@@ -346,7 +352,7 @@ export interface RelaySession<Tx> {
   unmark(unit: number, seqs: readonly number[]): Promise<void>;
   /**
    * Runs `effect` in a transaction and finishes the targets in the same commit. `refused`: all is rolled back. Throws what
-   * `effect` throws, rolled back.
+   * `effect` throws, rolled back, and `CommitLost` where its connection was lost: the row tells what became of it.
    */
   commit(workerId: string, targets: readonly CommitTarget[], effect: (tx: Tx) => Promise<void>): Promise<CommitOutcome>;
   /**

@@ -4,11 +4,12 @@ import { isThenable } from '../kernel/wrapped.ts';
 import type { Handle, HandlerTake, HandlingHandler, ProjectingHandler, Projection } from './handler.ts';
 import { insideHandler } from '../retry/handler-scope.ts';
 import { readPayload } from './read-payload.ts';
+import type { DatabaseWatch } from './database-watch.ts';
 import type { RelayEvent } from './relay-event.ts';
 import type { RelaySession } from './relay-store.ts';
-import { commitSafely, LocalFault } from './local-fault.ts';
+import { commitSafely, faultOf, LocalFault } from './local-fault.ts';
 import { runWrapped, type RunWrapper } from './run-wrapper.ts';
-import type { Run, RunOutcome } from './run.ts';
+import { afterCommit, type Run, type RunOutcome } from './run.ts';
 
 // A type its handler does not know, or a version, is probably known to a newer process: look again soon, count no attempt.
 const UNKNOWN_TYPE_MS = 5_000;
@@ -16,6 +17,7 @@ const UNKNOWN_TYPE_MS = 5_000;
 /** What it takes to run handlers. */
 export interface RunnerHost<Tx> {
   readonly session: RelaySession<Tx>;
+  readonly watch: DatabaseWatch;
   readonly effects: Effects;
   readonly wrapRun: RunWrapper | undefined;
   readonly tell: (event: RelayEvent) => void;
@@ -73,7 +75,8 @@ function beginAttempt<Tx>(
 
 /**
  * Runs deliveries of a handler that only touches the database in one transaction, in their order, and finishes them in the
- * same commit. When one of them fails, all is rolled back and the halves run on their own, until the guilty one is alone.
+ * same commit. When one of them fails, or loses their connection while the database is there, all is rolled back and the halves run on
+ * their own, until the guilty one is alone.
  */
 export async function runGroup<Tx>(
   host: RunnerHost<Tx>,
@@ -127,16 +130,22 @@ async function runTogether<Tx>(
   if (!first) return;
   const failure = await commitTogether(host, prepared);
   if (!failure) return;
-  if (prepared.length === 1 || (failure.kind === 'refused' && failure.reason === 'outcome-unknown')) {
+  if (prepared.length === 1 || isOfNone(failure)) {
     for (const { run } of prepared) {
+      const isStuck = run.key !== undefined && stuckKeys.has(run.key);
       if (run.key !== undefined) stuckKeys.add(run.key);
-      host.end(run, failure);
+      host.end(run, isStuck ? { kind: 'interrupted' } : failure);
     }
     return;
   }
   const half = Math.ceil(prepared.length / 2);
   await runTogether(host, prepared.slice(0, half), stuckKeys);
   await runTogether(host, prepared.slice(half), stuckKeys);
+}
+
+/** The halves would fare no better. */
+function isOfNone(failure: RunOutcome): boolean {
+  return failure.kind === 'fault' && failure.fault.blame !== 'run';
 }
 
 /** Nothing when all ended; otherwise why not, and nothing of it was kept. */
@@ -160,8 +169,7 @@ async function commitTogether<Tx>(
       }
     });
     if (outcome === 'committed') for (const { run } of prepared) host.end(run, { kind: 'committed' });
-    if (outcome === 'committed') return undefined;
-    return { kind: 'refused', reason: outcome === 'unknown' ? 'outcome-unknown' : 'row-changed' };
+    return outcome === 'committed' ? undefined : afterCommit(outcome);
   } catch (error) {
     return failed ?? { kind: 'failed', error };
   }
@@ -198,8 +206,8 @@ function project<Tx>({ wrapRun }: RunnerHost<Tx>, call: Call<Tx>, tx: Tx): Promi
 
 /** What its failure means: its own, or that it was told to stop. */
 export function failureOf<Tx>(run: Run<Tx>, error: unknown): RunOutcome {
-  if (error instanceof LocalFault) return { kind: 'refused', reason: 'outcome-unknown' };
-  if (isHoldfastError(error, 'DELIVERY_TAKEN')) return { kind: 'refused', reason: 'row-changed' };
+  if (error instanceof LocalFault) return { kind: 'fault', fault: error };
+  if (isHoldfastError(error, 'DELIVERY_TAKEN')) return { kind: 'refused' };
   if (isHoldfastError(error, 'HANDLER_TYPE_UNKNOWN') || isHoldfastError(error, 'PAYLOAD_VERSION_UNKNOWN'))
     return { kind: 'postponed', error, delayMs: UNKNOWN_TYPE_MS, reason: 'type-unknown' };
   if (isHoldfastError(error, 'POSTPONED') && error.details.id === run.id) {
@@ -230,9 +238,10 @@ function payloadOf<Tx>(host: RunnerHost<Tx>, { event }: HandlerTake<unknown>, ru
 }
 
 /** The payload of a delivery that was read without it, because it is large. */
-export async function fetchPayload<Tx>({ session }: RunnerHost<Tx>, { delivery }: Run<Tx>): Promise<string> {
-  const [row] = await session.fetch([delivery], delivery.unit).catch((error: unknown) => {
-    throw new LocalFault('the payload could not be fetched', { cause: error });
+export async function fetchPayload<Tx>({ session, watch }: RunnerHost<Tx>, { delivery }: Run<Tx>): Promise<string> {
+  const before = watch.known;
+  const [row] = await session.fetch([delivery], delivery.unit).catch(async (error: unknown) => {
+    throw await faultOf(watch, before, error);
   });
   if (row?.payload === undefined) throw new HoldfastError('DELIVERY_TAKEN', { id: delivery.id });
   return row.payload;

@@ -18,10 +18,6 @@ export async function runPublishing<Tx>(
 ): Promise<void> {
   const ready: { readonly run: Run<Tx>; readonly item: RunItem<Tx> }[] = [];
   const stuckKeys = new Set<string>();
-  const end = (run: Run<Tx>, error: unknown): void => {
-    if (run.key !== undefined) stuckKeys.add(run.key);
-    host.end(run, failureOf(run, error));
-  };
   for (const run of runs) {
     tellStarted(host, run);
     if (run.key !== undefined && stuckKeys.has(run.key)) {
@@ -32,7 +28,10 @@ export async function runPublishing<Tx>(
       const payload = run.delivery.payload ?? (await fetchPayload(host, run));
       ready.push({ run, item: new RunItem(run, payload, host.nextSequence(run)) });
     } catch (error) {
-      end(run, error);
+      // Its own failure would hold its key before others of it have run: it fails again when it is the first.
+      const isBehind = run.key !== undefined && ready.some((before) => before.run.key === run.key);
+      host.end(run, isBehind ? { kind: 'interrupted' } : failureOf(run, error));
+      if (run.key !== undefined) stuckKeys.add(run.key);
     }
   }
   if (ready.length === 0) return;

@@ -1,6 +1,7 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import type { HandlerContext } from './handler.ts';
+import { LocalFault } from './local-fault.ts';
 import type { OwnedUnit } from './owned-unit.ts';
 import type { CommitOutcome, CommitTarget, Delivery, SettleTarget } from './relay-store.ts';
 
@@ -19,13 +20,16 @@ export type RunOutcome =
       readonly reason: 'type-unknown' | 'postponed';
     }
   | { /** Its process died each of the last times it ran. */ readonly kind: 'killer' }
-  | { readonly kind: 'refused'; readonly reason: 'row-changed' | 'outcome-unknown' }
+  | {
+      /** Something between it and its database went wrong; the row tells what became of it. */ readonly kind: 'fault';
+      readonly fault: LocalFault;
+    }
+  | { readonly kind: 'refused' }
   | { readonly kind: 'interrupted' };
 
 /** How a run ended whose commit came to this. */
-export function afterCommit(committed: CommitOutcome): RunOutcome {
-  if (committed === 'committed') return { kind: 'committed' };
-  return { kind: 'refused', reason: committed === 'refused' ? 'row-changed' : 'outcome-unknown' };
+export function afterCommit(committed: CommitOutcome | LocalFault): RunOutcome {
+  return committed instanceof LocalFault ? { kind: 'fault', fault: committed } : { kind: committed };
 }
 
 /** What a run needs from the relay. */
@@ -66,7 +70,7 @@ export class Run<Tx> implements HandlerContext<Tx> {
   readonly probe: number | undefined;
   timeoutMs: number | undefined;
   /** What `ctx.commit` came to; it decides over whatever the handler does afterwards. */
-  committed: CommitOutcome | undefined;
+  committed: CommitOutcome | LocalFault | undefined;
   #controller: AbortController | undefined;
   #abort: { readonly reason: unknown } | undefined;
   #committing: Promise<unknown> | undefined;
@@ -209,12 +213,13 @@ export class Run<Tx> implements HandlerContext<Tx> {
   }
 
   /** Notes what its commit comes to. */
-  async commitWith(commit: () => Promise<CommitOutcome>): Promise<CommitOutcome> {
+  async commitWith<Outcome extends CommitOutcome | LocalFault>(commit: () => Promise<Outcome>): Promise<Outcome> {
     const committing = commit();
     this.#committing = committing;
     try {
-      this.committed = await committing;
-      return this.committed;
+      const committed = await committing;
+      this.committed = committed;
+      return committed;
     } finally {
       this.#committing = undefined;
     }

@@ -102,6 +102,14 @@ function logBreaker(logger: Logger, fields: LogFields, event: Extract<RelayEvent
 
 type RunEvent = Extract<RelayEvent, { readonly delivery: Delivery }>;
 
+/** That a relay stops is part of each deployment; that runs cannot be completed is not. */
+function logInterrupted(logger: Logger, about: LogFields, event: RunEvent & { kind: 'run-interrupted' }): void {
+  const { reason, detail, faults } = event;
+  const line = { ...about, reason, ...(detail !== undefined && { detail }), ...(faults !== undefined && { faults }) };
+  if (reason === 'database-fault') logger.warn(line, 'run could not be completed in the database');
+  else logger.info(line, 'run ended without a result');
+}
+
 function logRun(logger: Logger, fields: LogFields, event: RunEvent): void {
   if (event.kind === 'run-started') return;
   if (event.kind === 'run-done' && logger.isLevelEnabled?.('debug') === false) return;
@@ -112,10 +120,7 @@ function logRun(logger: Logger, fields: LogFields, event: RunEvent): void {
     case 'run-refused':
       return logger.info({ ...about, attempt: event.delivery.attempts + 1, reason: event.reason }, 'result refused');
     case 'run-interrupted':
-      return logger.info(
-        { ...about, reason: event.reason, ...(event.detail !== undefined && { detail: event.detail }) },
-        'run ended without a result',
-      );
+      return logInterrupted(logger, about, event);
     case 'parked':
       return logger.warn({ ...about, dlqId: event.delivery.id }, 'message set aside behind a dead letter of its key');
     case 'run-failed': {

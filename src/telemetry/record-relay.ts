@@ -9,7 +9,7 @@ import { RunLabelBook, type RunLabels } from './run-labels.ts';
 type RelaySink = MetricSink<CounterName, HistogramName, GaugeName>;
 
 const NO_LABELS: Labels = {};
-const REFUSALS: readonly RefusedReason[] = ['lease-lost', 'row-changed', 'outcome-unknown'];
+const REFUSALS: readonly RefusedReason[] = ['lease-lost', 'row-changed'];
 const COUNTED_BY_TYPE: readonly CounterName[] = [
   'consumer_dedup_hits_total',
   'dlq_messages_total',
@@ -151,10 +151,7 @@ export class RelayRecorder {
 
   #refused({ handler, delivery, reason }: RelayEvent & { kind: 'run-refused' }): void {
     this.#sink.add('holdfast_results_refused_total', 1, { handler, reason });
-    // Whether an unknown outcome was a second one is not known either.
-    if (reason !== 'outcome-unknown') {
-      this.#sink.add('consumer_dedup_hits_total', 1, { handler, type: delivery.type });
-    }
+    this.#sink.add('consumer_dedup_hits_total', 1, { handler, type: delivery.type });
   }
 
   #parked(handler: string, type: string): void {

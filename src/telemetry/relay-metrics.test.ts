@@ -23,7 +23,7 @@ describe('metrics', () => {
     const metrics = relayMetrics({ effects: virtualTime() });
     for (const event of [started(), done(), started(), failed(), started(), dead()]) metrics.observe(event);
     metrics.observe({ kind: 'run-refused', handler: 'charge', delivery: delivery(), reason: 'lease-lost' });
-    metrics.observe({ kind: 'run-refused', handler: 'charge', delivery: delivery(), reason: 'outcome-unknown' });
+    metrics.observe({ kind: 'run-refused', handler: 'charge', delivery: delivery(), reason: 'row-changed' });
     metrics.observe({ kind: 'parked', handler: 'charge', delivery: delivery() });
     const shown = (name: string, labels: string): number | undefined => valueOf(metrics, `${name}{${labels}}`);
     const about = 'handler="charge",type="order.placed"';
@@ -31,13 +31,13 @@ describe('metrics', () => {
     for (const outcome of ['done', 'retry', 'dead']) {
       expect(shown('consumer_processed_total', `${about},outcome="${outcome}"`)).toBe(1);
     }
-    expect(shown('consumer_dedup_hits_total', about)).toBe(1);
+    expect(shown('consumer_dedup_hits_total', about)).toBe(2);
     expect(shown('dlq_messages_total', about)).toBe(2);
     expect(shown('holdfast_parked_total', about)).toBe(1);
     expect(shown('holdfast_attempts_total', about)).toBe(3);
     expect(shown('holdfast_retries_total', `${about},kind="network"`)).toBe(1);
     expect(shown('holdfast_results_refused_total', 'handler="charge",reason="lease-lost"')).toBe(1);
-    expect(shown('holdfast_results_refused_total', 'handler="charge",reason="outcome-unknown"')).toBe(1);
+    expect(shown('holdfast_results_refused_total', 'handler="charge",reason="row-changed"')).toBe(1);
   });
 
   test('are there with 0 from the first run on, so that the first dead letter is an increase', () => {

@@ -17,7 +17,7 @@ export interface Fault {
   /** First this passes. */
   readonly delayMs?: number;
   /**
-   * `reject`: the connection is lost here; before `after` nothing is kept, and `commit` answers `unknown` where it cannot know ·
+   * `reject`: the connection is lost here; before `after` nothing is kept, and `commit` throws `CommitLost` where it cannot know ·
    * `hang`: there is never an answer, and nothing is kept before `after` · `again`: only at `locked` of `commit`, the database
    * asks for the transaction once more (a serialisation failure).
    */

@@ -151,6 +151,7 @@ export class MemoryOperator {
     row.failures = row.error ? [...row.failures, row.error] : row.failures;
     row.attempts = 0;
     row.starts = 0;
+    row.faults = undefined;
     row.retry = undefined;
     row.cycle += 1;
   }

@@ -1,5 +1,6 @@
 import type { RetryState } from '../kernel/retry-state.ts';
 import type { NewMessage } from '../outbox/outbox-store.ts';
+import type { Faults } from '../relay/faults.ts';
 import type { Delivery, DeliveryError, OpenState } from '../relay/relay-store.ts';
 
 /** Where a row stands. `failed`: a dead letter. */
@@ -21,6 +22,7 @@ export interface MemoryRow {
   version: number;
   holds: boolean;
   starts: number;
+  faults: Faults | undefined;
   attempts: number;
   cycle: number;
   rerun: number;
@@ -64,6 +66,7 @@ export function freshRow(
     version: 0,
     holds: false,
     starts: 0,
+    faults: undefined,
     attempts: 0,
     cycle: 0,
     rerun: 0,
@@ -94,6 +97,7 @@ export function deliveryOf(row: MemoryRow, inlineChars: number): Delivery {
     rerun: row.rerun,
     retry: row.retry,
     starts: row.starts,
+    faults: row.faults,
     idempotencyKey: message.idempotencyKey ?? message.id,
     source: message.source,
     target: message.target,

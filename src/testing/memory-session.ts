@@ -1,5 +1,6 @@
 import type { ForeignMessage, SendResult } from '../outbox/outbox-store.ts';
 import type { HouseReport, KeepOptions } from '../relay/house-report.ts';
+import { CommitLost } from '../relay/local-fault.ts';
 import {
   type BreakerAnswer,
   type BreakerChange,
@@ -77,8 +78,7 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
   }
 
   hear(news: News): void {
-    const { call, step } = { call: 'wake', step: 'before' } as const;
-    const fault = this.#tables.settings.fault({ session: this.number, call, step });
+    const fault = this.#tables.settings.fault({ session: this.number, call: 'wake', step: 'before' });
     const notify = (): void => {
       if (!this.#isCut && !this.#isClosed) this.#onNews?.(news);
     };
@@ -117,6 +117,10 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
 
   survey(workerId: string): Promise<Survey> {
     return this.#call('survey', () => surveyTables(this.#tables, workerId, this.#liveness.lock));
+  }
+
+  incarnation(): Promise<string> {
+    return this.#call('incarnation', () => 'memory');
   }
 
   changeBreaker(workerId: string, change: BreakerChange): Promise<BreakerAnswer | undefined> {
@@ -290,7 +294,7 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
       if (this.#isCut) return await never();
       // The row it finishes is its first write at the latest.
       tx.ensureId();
-      const answer = await this.#write('commit', workerId, targets, ({ rows }) => {
+      return await this.#write('commit', workerId, targets, ({ rows }) => {
         if (rows.size < targets.length) return 'refused';
         tx.finish(true);
         for (const [target, row] of rows) {
@@ -299,10 +303,10 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
         }
         return 'committed';
       });
-      return answer;
     } catch (error) {
-      if (error instanceof CommitCut) return error.isAgain ? 'again' : 'unknown';
-      throw error;
+      if (!(error instanceof CommitCut)) throw error;
+      if (!error.isAgain) throw new CommitLost(lostConnection());
+      return 'again';
     } finally {
       this.#open.delete(tx);
       if (tx.isOpen) tx.finish(false);
@@ -369,8 +373,7 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
     await this.#step(call, 'before');
     const answer = await work();
     if (await this.#isReplyLost(call)) {
-      if (call === 'commit') return 'unknown' as T;
-      throw lostConnection();
+      throw call === 'commit' ? new CommitLost(lostConnection()) : lostConnection();
     }
     return answer;
   }

@@ -29,10 +29,12 @@ export function applySettlement(tables: MemoryTables, row: MemoryRow, settlement
     row.state = 'waiting';
     row.dueAtMs = nowMs + settlement.delayMs;
     row.holds = settlement.holds && row.message.key !== undefined;
+    row.faults = settlement.faults ?? row.faults;
     return;
   }
   row.attempts = settlement.attempts;
   row.starts = 0;
+  row.faults = settlement.kind === 'retry' ? settlement.faults : undefined;
   row.firstFailedAtMs ??= nowMs;
   if (settlement.kind === 'retry') {
     row.state = 'waiting';

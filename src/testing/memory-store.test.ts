@@ -67,7 +67,7 @@ describe('memoryStore', () => {
     ],
     [
       { step: 'locked', end: 'reject' },
-      { outcome: 'unknown', effects: 0 },
+      { outcome: 'CommitLost', effects: 0 },
     ],
     [
       { step: 'locked', end: 'again' },
@@ -75,7 +75,7 @@ describe('memoryStore', () => {
     ],
     [
       { step: 'after', end: 'reject' },
-      { outcome: 'unknown', effects: 1 },
+      { outcome: 'CommitLost', effects: 1 },
     ],
   ];
   test.for(faults)('a commit that meets %o', async ([{ step, ...fault }, expected]) => {
@@ -86,7 +86,7 @@ describe('memoryStore', () => {
     const { session, target } = await withOneRead(store);
     const outcome = await session
       .commit('w', [target], async (tx) => tx.record('effect'))
-      .catch((error: { code?: unknown }) => error.code);
+      .catch((error: Error & { code?: unknown }) => error.code ?? error.name);
     expect({ outcome, effects: store.recorded().length }).toEqual(expected);
     expect(store.delivered().length).toBe(expected.effects);
   });

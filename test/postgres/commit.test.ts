@@ -86,10 +86,10 @@ describe('a commit', () => {
       $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$`);
     await pool.query(`create constraint trigger die after insert on ${schema}.effect deferrable initially deferred
       for each row execute function ${schema}.die()`);
-    const outcome = await worker.session.commit(worker.id, [worker.done(delivery)], async (tx) => {
+    const lost = worker.session.commit(worker.id, [worker.done(delivery)], async (tx) => {
       await tx.query(`insert into ${schema}.effect values (1)`);
     });
-    expect(outcome).toBe('unknown');
+    await expect(lost).rejects.toMatchObject({ name: 'CommitLost' });
   });
 
   test('whose process rested too long inside is ended by the database, and the process lives', async ({

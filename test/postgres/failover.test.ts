@@ -227,9 +227,8 @@ test(
     const done = async (): Promise<unknown[]> =>
       (await direct.query(`select handler::int from ${schema}.delivered`)).rows;
     await expect.poll(done).toEqual([{ handler: 2 }]);
-    expect(events).toContainEqual(
-      expect.objectContaining({ kind: 'run-refused', handler: 'greedy', reason: 'outcome-unknown' }),
-    );
+    const fault = { kind: 'run-interrupted', handler: 'greedy', reason: 'database-fault' };
+    await expect.poll(() => events).toContainEqual(expect.objectContaining(fault));
   },
 );
 

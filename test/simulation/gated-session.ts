@@ -63,6 +63,7 @@ function plainCalls<Tx>(session: RelaySession<Tx>, gate: Gate): Plain<Tx> {
   return {
     register: (worker) => through(() => session.register(worker)),
     beat: (id, leaseMs, running) => through(() => session.beat(id, leaseMs, running)),
+    incarnation: () => through(() => session.incarnation()),
     survey: (id) => through(() => session.survey(id)),
     changeBreaker: (id, change) => through(() => session.changeBreaker(id, change)),
     acquire: (id, units) => through(() => session.acquire(id, units)),

@@ -1,6 +1,10 @@
 import type { OnDead } from '../../src/relay/handler.ts';
 import { type Effect, HANDLER_NAMES, type HandlerName, TYPES } from './handlers.ts';
 import type { LedgerOfSends, SentMessage } from './ledger-of-sends.ts';
+import type { Starts } from './starts.ts';
+
+/** Faults of the way to the database that cost a message no attempt. */
+const FREE_FAULTS = 2;
 
 interface Finished {
   readonly id: string;
@@ -37,6 +41,7 @@ export interface EndState {
   readonly ran: readonly Effect[];
   /** How often each handler failed each message, by its own doing or by its time, by `handler/id`. */
   readonly failed: ReadonlyMap<string, number>;
+  readonly starts: Starts;
   readonly onDead: Readonly<Record<HandlerName, OnDead>>;
   readonly deaths: number;
   /** Which generation a worker is of, where messages belong to one. */
@@ -113,14 +118,15 @@ function effects({ store, ran }: EndState): readonly string[] {
   return problems;
 }
 
-/** Only what a handler threw, or did not end in time, counts as an attempt. */
-function attempts({ store, failed, deaths }: EndState): readonly string[] {
+/** Only what a handler threw, or did not end in time, counts as an attempt, and what lost its connection after others that did. */
+function attempts({ store, failed, starts, deaths }: EndState): readonly string[] {
   return store.delivered().flatMap(({ id, handler, attempts: counted, outcome, error }) => {
     const counts = outcome === 'delivered' ? counted - 1 : counted;
     const had = failed.get(`${handler}/${id}`) ?? 0;
     // Taken for the killer of its process: that needs three processes that died.
     const isBlamed = error?.code === 'PROCESS_KILLED' && deaths >= 5;
-    return counts <= had || isBlamed ? [] : [`${handler}/${id} counts ${counts} failures and had ${had}`];
+    const isFaulty = counts <= starts.of(`${handler}/${id}`) - FREE_FAULTS;
+    return counts <= had || isFaulty || isBlamed ? [] : [`${handler}/${id} counts ${counts} failures and had ${had}`];
   });
 }
 

@@ -15,6 +15,7 @@ import {
   simulatedHandlers,
 } from './handlers.ts';
 import { violations } from './invariants.ts';
+import { Starts } from './starts.ts';
 import { LedgerOfSends, type SentMessage } from './ledger-of-sends.ts';
 import type { PgDesk } from './pg-desk.ts';
 import { seededId } from './seeded-id.ts';
@@ -44,6 +45,7 @@ export class PgSchedule {
   readonly #workers: SimWorker<SqlTransaction>[] = [];
   readonly #ran: Effect[] = [];
   readonly #failed = new Map<string, number>();
+  readonly #starts = new Starts();
   readonly #problems: string[] = [];
   readonly #onDead: Record<HandlerName, OnDead>;
   readonly #rate: number;
@@ -94,6 +96,7 @@ export class PgSchedule {
       sends: this.#sends,
       ran: this.#ran,
       failed: this.#failed,
+      starts: this.#starts,
       onDead: this.#onDead,
       deaths: this.#deaths,
       generationOf,
@@ -121,7 +124,7 @@ export class PgSchedule {
       epochOf: () => undefined,
       onWritten: () => undefined,
       onSpin: () => void this.#problems.push(`w${number} spins`),
-      onEvent: () => undefined,
+      onEvent: this.#starts.observe,
       handlers: (parts) => this.#handlers(parts),
     });
     this.#workers.push(worker);

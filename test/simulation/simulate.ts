@@ -12,7 +12,8 @@ import {
 } from '../../src/testing/index.ts';
 import { Arrivals } from './arrivals.ts';
 import { faultAt, type Temper, temperOf } from './chaos.ts';
-import { type Effect, HANDLER_NAMES, type HandlerName, REPEATABLE, simulatedHandlers, TYPES } from './handlers.ts';
+import { deploy } from './deploy.ts';
+import { type Effect, HANDLER_NAMES, type HandlerName, simulatedHandlers } from './handlers.ts';
 import { violations } from './invariants.ts';
 import { LedgerOfSends } from './ledger-of-sends.ts';
 import { Operators, type Replay } from './operators.ts';
@@ -21,6 +22,7 @@ import { Senders } from './senders.ts';
 import { type CutSession, SimWorker, type WorkerParts } from './sim-worker.ts';
 import { SpinWatch } from './spin-watch.ts';
 import { GENERATIONS, sometime, type Stage } from './stage.ts';
+import { Starts } from './starts.ts';
 
 type Worker = SimWorker<MemoryTransaction>;
 type Handlers = ReturnType<WorkerParts<MemoryTransaction>['handlers']>;
@@ -88,6 +90,7 @@ class Simulation {
   readonly #workers: Worker[] = [];
   readonly #ran: Effect[] = [];
   readonly #failed = new Map<string, number>();
+  readonly #starts = new Starts();
   readonly #onDead: Record<HandlerName, OnDead>;
   readonly #losses: SeededRandom;
   readonly #leaseMs: number;
@@ -131,7 +134,11 @@ class Simulation {
   async run(): Promise<SimulationResult> {
     const { random, temper, time, store, sends, problems, at, trace } = this.#stage;
     trace(`temper ${JSON.stringify(temper)} onDead ${JSON.stringify(this.#onDead)}`);
-    if (random.chance(0.8)) await this.#deploy();
+    if (random.chance(0.8)) {
+      this.#isCalm = true;
+      await deploy(this.#stage);
+      this.#isCalm = false;
+    }
     for (let n = 0; n < temper.workers; n++) {
       const ms = random.int(0, 300);
       at(ms, () => this.#spawn());
@@ -150,31 +157,21 @@ class Simulation {
     const generationOf = temper.isPinned
       ? (worker: number): number | undefined => this.#workers[worker - 1]?.generation
       : undefined;
-    const about = { store, sends, ran: this.#ran, failed: this.#failed, onDead: this.#onDead, deaths: this.#deaths };
+    const about = {
+      store,
+      sends,
+      ran: this.#ran,
+      failed: this.#failed,
+      starts: this.#starts,
+      onDead: this.#onDead,
+      deaths: this.#deaths,
+    };
     return {
       seed: this.#seed,
       problems: [...problems, ...violations({ ...about, generationOf })],
       ...this.#counts,
       reruns: [...sends.reruns.values()].reduce((sum, runs) => sum + runs, 0),
     };
-  }
-
-  /** Handlers are known before the first message, as after the first deployment. */
-  async #deploy(): Promise<void> {
-    const { store, temper } = this.#stage;
-    const session = store.openSession();
-    const id = 'deployment';
-    const generation = temper.isPinned ? GENERATIONS[0] : undefined;
-    const handlers = HANDLER_NAMES.map((name) => ({
-      name,
-      types: TYPES[name],
-      isPinned: temper.isPinned,
-      isRepeatable: REPEATABLE.has(name),
-    }));
-    this.#isCalm = true;
-    await session.register({ id, name: id, service: 'simulation', generation, handlers, leaseMs: 1 });
-    await session.leave(id);
-    this.#isCalm = false;
   }
 
   #spawn(
@@ -241,6 +238,7 @@ class Simulation {
   }
 
   #observe(number: number, event: RelayEvent): void {
+    this.#starts.observe(event);
     if (event.kind === 'run-refused') this.#counts.refused += 1;
     if (event.kind === 'units-lost' && event.why === 'buried' && this.#leaseMs === LONG_LEASE_MS)
       this.#counts.takenForDead += 1;

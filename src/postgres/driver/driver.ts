@@ -34,6 +34,8 @@ export interface Subscription {
 export interface Driver<Native> {
   /** Opens nothing yet: the connection is made by the first call. */
   link(): Link;
+  /** How many connections of links were lost so far; absent where the client keeps that to itself. */
+  losses?(): number;
   /**
    * On the application's own pool: the effect, which is foreign code, and then `complete` in the same transaction, which is ours.
    * Rejects with what they or the commit threw, or with `ConnectionLost` when it never had a connection or lost it. When nothing

@@ -74,8 +74,10 @@ export function pgDriver(pool: PgPoolInside, effects: Effects, answerMs: number 
     });
     return client;
   };
+  let losses = 0;
   return {
-    link: () => new PgLink(connect, limits),
+    link: () => new PgLink(connect, limits, () => (losses += 1)),
+    losses: () => losses,
     transaction: (restMs, effect, complete) => pooledTransaction(pool, limits, restMs, { effect, complete }),
     listen: async (channel, onNotify, onLost) => listen(connect, limits, channel, onNotify, onLost),
   };
@@ -113,11 +115,13 @@ class PgLink implements Link {
   readonly #limits: Limits;
   readonly #turns = new Turns();
   #client: PgClient | undefined;
+  readonly #onLost: () => void;
   #isClosed = false;
 
-  constructor(connect: Connect, limits: Limits) {
+  constructor(connect: Connect, limits: Limits, onLost: () => void) {
     this.#connect = connect;
     this.#limits = limits;
+    this.#onLost = onLost;
   }
 
   readonly query: Query = (text, params) => this.#turns.run(() => this.#query(text, params));
@@ -170,6 +174,7 @@ class PgLink implements Link {
   #drop(client: PgClient | undefined): void {
     if (client === undefined || this.#client !== client) return;
     this.#client = undefined;
+    this.#onLost();
     cut(client);
   }
 }

@@ -94,7 +94,7 @@ function replayFunction(schema: string): string {
         join ${schema}.handler h on h.id = d.handler
       where d.state = 2),
     replayed as (
-      update ${schema}.delivery d set state = 1, due_at = p.due_at, attempts = 0, starts = 0, retry = null, error = null,
+      update ${schema}.delivery d set state = 1, due_at = p.due_at, attempts = 0, starts = 0, faults = null, retry = null, error = null,
         first_failed_at = null, failed_at = null, ran_at = null, cycle = d.cycle + 1, failure_history = d.failure_history || p.entry,
         holds = d.holds or d.key is not null, unit = p.unit, generation = coalesce(p_generation, d.generation)
       from picked p where d.id = p.id and d.handler = p.handler

@@ -19,7 +19,7 @@ export function registryLock(schema: string): string {
  */
 export function adoptStatements(schema: string): AdoptStatements {
   const state =
-    'state, version, holds, starts, attempts, cycle, rerun, due_at, retry, error, first_failed_at, failed_at, failure_history';
+    'state, version, holds, starts, faults, attempts, cycle, rerun, due_at, retry, error, first_failed_at, failed_at, failure_history';
   const columns = ENVELOPE_COLUMNS;
   const units = `(select units from ${schema}.meta)`;
   return {

@@ -25,7 +25,8 @@ export function buryStatement(schema: string): string {
       update ${schema}.delivery d set state = 2, due_at = null, failed_at = x.at,
         first_failed_at = coalesce(d.first_failed_at, x.at), holds = d.key is not null and x.holds,
         ran_at = coalesce(x.at - x.duration_ms * interval '1 millisecond', d.ran_at),
-        attempts = x.attempts, error = x.error || jsonb_build_object('group', ${group}), starts = 0
+        attempts = x.attempts, error = x.error || jsonb_build_object('group', ${group}), starts = 0,
+        faults = null
       from x join f on f.unit = x.unit and f.epoch = x.epoch where ${IS_PLACE} and d.cycle = x.cycle
         and case when x.behind is null then d.version = x.version else ${mayBeParked(schema)} end
       returning d.seq, d.handler, d.type, d.error, d.error ->> 'group' as "group", x.frames),

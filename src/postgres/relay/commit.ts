@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../kernel/error.ts';
 import type { CommitOutcome, CommitTarget, RelaySession } from '../../relay/relay-store.ts';
-import { LocalFault } from '../../relay/local-fault.ts';
+import { CommitLost } from '../../relay/local-fault.ts';
 import { isConflict, isRefusal, sqlStateOf } from '../driver/database-error.ts';
 import { ConnectionLost, type Driver, type Query } from '../driver/driver.ts';
 import { IS_SAME_TRANSACTION } from '../driver/transaction-limits.ts';
@@ -47,7 +47,7 @@ export function commitAct<Tx>(
       return 'committed';
     } catch (error) {
       if (error instanceof Refused) return 'refused';
-      if (error instanceof ConnectionLost || (isComplete && !isRefusal(error))) return 'unknown';
+      if (error instanceof ConnectionLost || (isComplete && !isRefusal(error))) throw new CommitLost(error);
       throw error;
     }
   };
@@ -62,8 +62,8 @@ export function commitAct<Tx>(
   };
 }
 
-/** What a failed completion means: an effect that hid its own failure, a conflict, or that something is wrong on our side. */
+/** What a failed completion means: an effect that hid its own failure, a conflict, or what only a look at the database tells. */
 function notCompleted(error: unknown): never {
   if (sqlStateOf(error) === FAILED_BEFORE || isConflict(error)) throw error;
-  throw new LocalFault('the completion could not be written', { cause: error });
+  throw new CommitLost(error);
 }

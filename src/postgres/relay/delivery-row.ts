@@ -1,3 +1,4 @@
+import type { Faults } from '../../relay/faults.ts';
 import type { Delivery, OpenState } from '../../relay/relay-store.ts';
 import type { RetryState } from '../../kernel/retry-state.ts';
 import type { Row } from '../driver/driver.ts';
@@ -16,13 +17,13 @@ export function deliveryColumns(payload: 'always' | 'small'): string {
   const small = `case when pg_column_size(d.payload) <= ${READ_AHEAD_BYTES} then d.payload::text end`;
   return `d.unit, d.seq, d.id, d.type, d.key, ${payload === 'always' ? 'd.payload::text' : small}, d.source,
     (date_part('epoch', d.created_at) * 1000)::bigint, d.traceparent,
-    case when d.version = 0 and d.attempts = 0 and d.cycle = 0 and d.rerun = 0 and d.starts = 0 and d.retry is null
+    case when d.version = 0 and d.attempts = 0 and d.cycle = 0 and d.rerun = 0 and d.starts = 0 and d.retry is null and d.faults is null
         and d.target is null and d.aggregate_type is null and d.aggregate_id is null and d.generation is null
         and d.causation_id is null and d.tracestate is null and d.headers is null
         and d.idempotency_key is null and d.correlation_id is null
       then null
       else json_build_array(d.version, d.attempts, d.cycle, d.rerun, d.starts, d.retry, d.idempotency_key, d.target,
-        d.aggregate_type, d.aggregate_id, d.generation, d.correlation_id, d.causation_id, d.tracestate, d.headers)::text end`;
+        d.aggregate_type, d.aggregate_id, d.generation, d.correlation_id, d.causation_id, d.tracestate, d.headers, d.faults)::text end`;
 }
 
 type Text = string | null;
@@ -43,9 +44,10 @@ type Rest = readonly [
   causationId: Text,
   tracestate: Text,
   headers: Readonly<Record<string, string>> | null,
+  faults: Faults | null,
 ];
 
-const USUAL: Rest = [0, 0, 0, 0, 0, null, null, null, null, null, null, null, null, null, null];
+const USUAL: Rest = [0, 0, 0, 0, 0, null, null, null, null, null, null, null, null, null, null, null];
 
 /** Reads the columns of `deliveryColumns`, of which the first is `row[at]`. */
 export function decodeDelivery(row: Row, at: number, state: OpenState): Delivery {
@@ -53,7 +55,7 @@ export function decodeDelivery(row: Row, at: number, state: OpenState): Delivery
   const rest = row[at + 9] as Text;
   const [version, attempts, cycle, rerun, starts, retry, idempotencyKey, target, aggregateType, aggregateId, ...more] =
     rest === null ? USUAL : (JSON.parse(rest) as Rest);
-  const [generation, correlationId, causationId, tracestate, headers] = more;
+  const [generation, correlationId, causationId, tracestate, headers, faults] = more;
   return {
     unit: Number(row[at]),
     seq: Number(row[at + 1]),
@@ -68,6 +70,7 @@ export function decodeDelivery(row: Row, at: number, state: OpenState): Delivery
     rerun,
     retry: retry ?? undefined,
     starts,
+    faults: faults ?? undefined,
     idempotencyKey: idempotencyKey ?? id,
     source: row[at + 6] as string,
     target: target ?? undefined,

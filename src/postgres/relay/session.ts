@@ -8,6 +8,7 @@ import { carryOnAct } from './carry-on.ts';
 import { checkStart } from './check-start.ts';
 import { commitAct } from './commit.ts';
 import { mirrorActs } from './mirror.ts';
+import { incarnationAct } from './incarnation.ts';
 import { leaseActs } from './lease.ts';
 import { readActs } from './read.ts';
 import { registerAct } from './register.ts';
@@ -76,6 +77,7 @@ export async function openSession<Tx>(parts: SessionParts<Tx>): Promise<RelaySes
     ...lease,
     ...tallied(counted, beat, schema, effects),
     ...breakerAct(beat, schema),
+    incarnation: incarnationAct(beat, driver),
     ...readActs(read, schema),
     ...settleActs(settle, schema),
     commit: commitAct(driver, schema, parts.within, () => leaseMs),

@@ -21,14 +21,16 @@ export function settleStatements(
     fail: `with ${fence(schema)},
       x as (
         select * from json_to_recordset($3::text::json) as x (unit int, epoch bigint, seq bigint, state smallint, version int,
-          cycle int, kind text, delay_ms float8, attempts int, retry jsonb, error jsonb, duration_ms float8, holds boolean)),
+          cycle int, kind text, delay_ms float8, attempts int, retry jsonb, error jsonb, duration_ms float8, holds boolean,
+          faults jsonb)),
       d as (
         update ${schema}.delivery d set state = 1,
           due_at = clock_timestamp() + x.delay_ms * interval '1 millisecond',
           first_failed_at = case when x.kind = 'postpone' then d.first_failed_at else coalesce(d.first_failed_at, clock_timestamp()) end,
           holds = d.key is not null and x.holds,
           ran_at = coalesce(clock_timestamp() - x.duration_ms * interval '1 millisecond', d.ran_at),
-          attempts = coalesce(x.attempts, d.attempts), retry = coalesce(x.retry, d.retry), error = x.error, starts = 0
+          attempts = coalesce(x.attempts, d.attempts), retry = coalesce(x.retry, d.retry), error = x.error, starts = 0,
+          faults = case when x.kind = 'postpone' then coalesce(x.faults, d.faults) else x.faults end
         from x join f on f.unit = x.unit and f.epoch = x.epoch where ${IS_TARGET} and d.cycle = x.cycle returning d.seq)
       ${FENCED_ANSWER}`,
     bury: buryStatement(schema),
@@ -172,8 +174,8 @@ function markRow(target: MarkTarget): object {
 }
 
 function waitingRow(settlement: Waits): object {
-  const { kind, error, holds, delayMs: delay_ms } = settlement;
-  const row = { ...targetRow(settlement), kind, error, holds, delay_ms };
+  const { kind, error, holds, delayMs: delay_ms, faults } = settlement;
+  const row = { ...targetRow(settlement), kind, error, holds, delay_ms, faults };
   if (kind === 'postpone') return row;
   const { attempts, retry, durationMs: duration_ms } = settlement;
   return { ...row, attempts, retry, duration_ms };

@@ -41,6 +41,7 @@ export const SEQ_STEP = 64;
  *   version  raised by each edit of the payload, so that work on what was before is refused
  *   holds    later messages of its key wait behind it
  *   starts   how often it was started by a process that died, as far as that was marked
+ *   faults   how many runs of it in a row lost their way to the database, and how heavily they count
  *   cycle    raised by each replay · rerun: raised when a handler that had succeeded is run again on purpose
  *   ran_at   when the last attempt that failed had begun
  *   taken_as what it waits to be taken as while no handler is known, where that is not its type
@@ -66,6 +67,7 @@ export function messageTables(schema: string): readonly string[] {
     rerun int not null default 0,${ENVELOPE},
     due_at timestamptz,
     retry jsonb,
+    faults jsonb,
     error jsonb,
     first_failed_at timestamptz,
     failed_at timestamptz,

@@ -18,6 +18,7 @@ export const OWN_CODES: Readonly<Record<ErrorCode, Rule>> = {
   COMMAND_KEY_REUSED: { kind: 'conflict', verdict: 'fail' },
   COMMAND_UNKNOWN: { kind: 'invalid', verdict: 'fail' },
   COMMITTED_TWICE: { kind: 'invalid', verdict: 'fail' },
+  DATABASE_FAULT: { kind: 'database', verdict: 'retry' },
   DATABASE_TIMEOUT: { kind: 'timeout', verdict: 'retry' },
   DEADLINE_PASSED: { kind: 'timeout', verdict: 'fail' },
   DELIVERY_TAKEN: { kind: 'conflict', verdict: 'fail' },
@@ -106,4 +107,5 @@ export const OWN_CODES: Readonly<Record<ErrorCode, Rule>> = {
   TRANSACTION_RESTED: { kind: 'timeout', verdict: 'retry' },
   TRANSACTION_UNFINISHED: { kind: 'invalid', verdict: 'fail' },
   TRANSACTION_UNKNOWN: { kind: 'invalid', verdict: 'fail' },
+  WRAP_FAILED: { kind: 'invalid', verdict: 'fail' },
 };
