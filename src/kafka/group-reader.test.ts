@@ -1,6 +1,7 @@
-import { BatchLimit } from '../transport/batch-limit.ts';
 import { expect, test } from 'vitest';
 import { systemEffects } from '../system/effects.ts';
+import { virtualTime } from '../testing/virtual-time.ts';
+import { BATCH_BYTES, BatchLimit } from '../transport/batch-limit.ts';
 import type { ConsumeRequest } from '../transport/broker.ts';
 import { GroupReader } from './group-reader.ts';
 import type { GroupOffsets } from './group-offsets.ts';
@@ -119,6 +120,62 @@ test('after a commit that failed nothing more is committed, and the consumer say
   expect(committed).toEqual([500n]);
   await reader.stop();
 });
+
+test('a fetch that is late is repeated with half the bytes by the next reader [S0.8] [S1.5]', async () => {
+  const effects = virtualTime();
+  const limit = new BatchLimit(effects);
+  const asked: (readonly [all: number | undefined, ofPartition: number | undefined])[] = [];
+  const client = (): KafkaConsumer => ({
+    ...scripted(1),
+    fetch: ({ maxBytes, topics }) => {
+      asked.push([maxBytes, topics[0]?.partitions[0]?.partitionMaxBytes]);
+      return new Promise<never>(() => undefined);
+    },
+  });
+  for (let n = 0; n < 4; n++) {
+    const lost: string[] = [];
+    const onLost = (error: unknown): void => void lost.push(String(error));
+    const request = { ...REQUEST, onBatch: async () => undefined, onLost };
+    const offsets = scriptedOffsets(async () => undefined);
+    const options = { request, topics: ['order'], effects, offsets, lastIds: new Map<string, string>(), limit };
+    const reader = new GroupReader(client(), client(), options);
+    await effects.settle(reader.start());
+    await effects.advance(10_000);
+    expect(lost).toEqual([expect.stringContaining('did not answer within 10000 ms')]);
+    await reader.stop();
+  }
+  expect(asked).toEqual([
+    [BATCH_BYTES, 1_048_576],
+    [BATCH_BYTES / 2, 1_048_576],
+    [BATCH_BYTES / 4, 1_048_576],
+    [BATCH_BYTES / 8, BATCH_BYTES / 8],
+  ]);
+});
+
+test('partitions that are given out again while a batch is stored are not committed by the reader that had them [S0.8] [S1.5]', async () => {
+  const committed: bigint[] = [];
+  let looked = 0;
+  const offsets: GroupOffsets = {
+    committed: async () => {
+      looked += 1;
+      return new Map();
+    },
+    commit: async (positions) => void committed.push(...positions.map(({ next }) => next)),
+  };
+  const member = scripted(1);
+  const request = { ...REQUEST, onBatch: async () => void (await member.joinGroup({})), onLost: () => undefined };
+  const limit = new BatchLimit(systemEffects);
+  const lastIds = new Map<string, string>();
+  const options = { request, topics: ['order'], effects: systemEffects, offsets, lastIds, limit };
+  const reader = new GroupReader(member, scripted(1), options);
+  await reader.start();
+  // It asks again where the group stands: what it has stored is another's by now.
+  await expect.poll(() => looked).toBe(2);
+  expect(committed).toEqual([]);
+  await reader.stop();
+});
+
+const REQUEST = { group: 'mail', types: ['order.placed'], isDead: false, onPlace: () => undefined };
 
 async function readingOf(
   count: number,
