@@ -262,7 +262,7 @@ describe('projectAll', () => {
     isMended = true;
     await expect.poll(() => service.column('select count(*)::int from $.delivered')).toEqual([30]);
     for (const k of ['a', 'b', 'c']) {
-      expect(await service.column(`select n from $.effect where id = '${k}' order by ctid`)).toEqual([
+      expect(await service.column(`select n from $.effect where id = '${k}' order by place`)).toEqual([
         0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
       ]);
     }

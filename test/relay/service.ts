@@ -37,7 +37,7 @@ export interface TestService {
 export async function testService(server: TestServer): Promise<TestService> {
   const schema = await freshSchema(server);
   const pool = new Pool({ connectionString: server.url, max: 10 });
-  await pool.query(`create table "${schema}".effect (id text not null, n int)`);
+  await pool.query(`create table "${schema}".effect (id text not null, n int, place bigserial)`);
   const running: RunningRelay[] = [];
   onTestFinished(async () => {
     await Promise.all(running.map((relay) => relay.stop({ drainMs: 50 })));
