@@ -45,6 +45,8 @@ const LOST_MS = 1_000;
  */
 export class BreakerGate {
   readonly settings: BreakerSettings;
+  /** The handlers of this process that it is for. */
+  readonly lanes: Set<{ readonly handler: { readonly name: string }; readonly untried: number }> = new Set();
   readonly #host: BreakerHost;
   #state: BreakerState = CLOSED;
   /** As it was told last: what is assumed until the database answers is not. */
@@ -56,6 +58,8 @@ export class BreakerGate {
   #timer: unknown;
   #isStopped = false;
   #succeededAtMs = -Infinity;
+  /** Since when nothing has succeeded, by the monotonic clock. */
+  #failingSinceMs: number | undefined;
 
   constructor(host: BreakerHost, settings: BreakerSettings) {
     this.#host = host;
@@ -136,6 +140,7 @@ export class BreakerGate {
     const error = toDeliveryError(thrown, failure);
     const { effects } = this.#host;
     const before = this.#state;
+    if (before.kind === 'closed') this.#failingSinceMs = before.failingSinceMs;
     const probeInMs = probeWaitMs(this.settings, 0, effects.random(), { hintMs: hint?.afterMs });
     this.#state = { kind: 'open', epoch: before.epoch, probes: 0, probeAtMs: effects.monoMs() + probeInMs };
     const { name } = this.settings;
@@ -197,6 +202,8 @@ export class BreakerGate {
     const { effects } = this.#host;
     this.#state = followed(this.#state, sight, effects.monoMs());
     const state = this.#state;
+    // It is closed by a success, or by hand, which only time can tell apart.
+    if (state.kind === 'closed' && before.kind !== 'closed') this.#succeededAtMs = effects.now().wallMs;
     if (state.kind !== before.kind || state.epoch !== before.epoch) this.#tell(cause, error);
     if (state.kind === 'probing' && state.isMine && before.epoch !== state.epoch) this.#begin(state.epoch);
     else if (state.kind !== 'probing') this.#host.pumpSoon();
@@ -213,11 +220,19 @@ export class BreakerGate {
 
   #tell(cause: Extract<RelayEvent, { kind: 'breaker' }>['cause'], error?: DeliveryError): void {
     const state = this.#state;
+    const lanes = [...this.lanes];
     this.#told = state;
+    const nowMs = this.#host.effects.monoMs();
+    if (state.kind !== 'closed') this.#failingSinceMs ??= nowMs;
+    const failingMs = this.#failingSinceMs === undefined ? 0 : nowMs - this.#failingSinceMs;
+    if (state.kind === 'closed') this.#failingSinceMs = undefined;
     const probeInMs = state.kind === 'open' ? state.probeAtMs - this.#host.effects.monoMs() : Infinity;
     this.#host.tell({
       kind: 'breaker',
       breaker: this.settings.name,
+      handlers: [...new Set(lanes.map(({ handler }) => handler.name))],
+      waiting: lanes.reduce((sum, { untried }) => sum + untried, 0),
+      failingMs: Math.round(failingMs),
       state: state.kind,
       cause,
       ...(probeInMs === Infinity ? {} : { probeInMs: Math.max(0, probeInMs) }),

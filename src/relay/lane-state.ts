@@ -33,6 +33,7 @@ export class LaneState<Tx> {
     this.lane = lane;
     this.handler = handler;
     this.breaker = breaker;
+    breaker?.lanes.add(this);
   }
 
   /** From now on its units among these hear of keys of which more may run at once than before. */
@@ -58,6 +59,11 @@ export class LaneState<Tx> {
 
   get queued(): number {
     return this.#fresh.size + this.#retries.size;
+  }
+
+  /** Those in line that have not failed before. */
+  get untried(): number {
+    return this.#fresh.size;
   }
 
   push(delivery: Delivery): void {

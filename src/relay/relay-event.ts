@@ -109,7 +109,13 @@ export type RelayEvent =
       /** A breaker, as this process sees it: once at the start, then at each change. */
       readonly kind: 'breaker';
       readonly breaker: string;
+      /** Of this process; none are known at the start. */
+      readonly handlers: readonly string[];
       readonly state: 'closed' | 'open' | 'probing';
+      /** Messages of these handlers in line in this process that have not failed yet. */
+      readonly waiting: number;
+      /** How long nothing has succeeded, or, now that it is closed again, how long nothing had. */
+      readonly failingMs: number;
       /** `failures`: those that this process counted · `probe`: this process tries a message, or has · `elsewhere`: another process did it, or somebody by hand. */
       readonly cause: 'start' | 'failures' | 'probe' | 'elsewhere';
       /** Until a message is tried; absent unless it is open, and while it is held open by hand. */

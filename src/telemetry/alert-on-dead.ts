@@ -8,6 +8,7 @@ import { systemEffects } from '../system/effects.ts';
 import { newId } from '../system/new-id.ts';
 import { type AlertFacts, type AlertSink, alertText, type DeadMessage, type Suppressed } from './alert.ts';
 import { checkAlertOptions } from './check-alert-options.ts';
+import { OutageBook } from './outage-book.ts';
 import { QuietGate } from './quiet-gate.ts';
 import { parseTraceparent } from './traceparent.ts';
 
@@ -24,6 +25,8 @@ export interface AlertOptions {
   readonly oldestMs?: number | undefined;
   /** Messages that nobody serves are told of after this time, so that a deployment is none. Default 60 s. */
   readonly unservedMs?: number | undefined;
+  /** Messages that wait because of an outage are told of after this time. Default 5 minutes. */
+  readonly starvingMs?: number | undefined;
   /** How many failures of the database in a row are told of. Default 5. */
   readonly storeFailures?: number | undefined;
   /** While something lasts (unserved, full, too old, no database), it is told of again after this time. Default 1 hour. */
@@ -33,8 +36,9 @@ export interface AlertOptions {
 }
 
 /**
- * Alerts on every message that fails for good, and on what keeps messages from being handled: nobody serves them, the outbox
- * is full, the oldest waits too long, the database fails. Never throws and never waits for a sink.
+ * Alerts on every message that fails for good, and on what keeps messages from being handled: what their handler calls is down (when
+ * that begins, when it ends, and when messages wait for too long because of it), nobody serves them, the outbox is full, the oldest
+ * waits too long, the database fails. Never throws and never waits for a sink.
  */
 export function alertOnDead(options: AlertOptions): RelayObserver {
   checkAlertOptions(options);
@@ -49,9 +53,11 @@ class RelayAlerts {
   readonly #limits: {
     readonly oldestMs: number;
     readonly unservedMs: number;
+    readonly starvingMs: number;
     readonly storeFailures: number;
     readonly remindMs: number;
   };
+  readonly #outages = new OutageBook();
   /** What lasts, by its group: since when, and when it was last told. */
   readonly #lasting = new Map<string, { readonly sinceMs: number; toldMs: number | undefined }>();
 
@@ -63,6 +69,7 @@ class RelayAlerts {
     this.#limits = {
       oldestMs: options.oldestMs ?? 300_000,
       unservedMs: options.unservedMs ?? 60_000,
+      starvingMs: options.starvingMs ?? 300_000,
       storeFailures: options.storeFailures ?? 5,
       remindMs: options.remindMs ?? 3_600_000,
     };
@@ -71,8 +78,12 @@ class RelayAlerts {
   observe(event: RelayEvent): void {
     switch (event.kind) {
       case 'run-failed':
-        if (event.next.kind === 'dead') this.#dead(event, event.next.reason);
-        return;
+        this.#outages.note(event);
+        return event.next.kind === 'dead' ? this.#dead(event, event.next.reason) : this.#starving(event);
+      case 'run-done':
+        return this.#outages.note(event);
+      case 'breaker':
+        return this.#breaker(event);
       case 'parked':
         return this.#parked(event.handler, event.delivery);
       case 'store-failed':
@@ -92,6 +103,36 @@ class RelayAlerts {
     const send = (suppressed: Suppressed): void =>
       this.#send(group, { kind: 'dead', ...message, reason, error, suppressed });
     this.#gate.pass(group, { eventId: delivery.id, send });
+  }
+
+  #breaker(event: RelayEvent & { kind: 'breaker' }): void {
+    const { breaker, handlers, state, cause, waiting, failingMs: ageMs, error } = event;
+    this.#outages.noteBreaker(breaker, handlers);
+    const count = handlers.reduce((sum, handler) => sum + this.#outages.countOf(handler), waiting);
+    const about = { handlers, dependency: breaker, count, ageMs };
+    // One process opens it and one closes it; the others only hear of that.
+    if (state === 'open' && cause === 'failures')
+      this.#send(`breaker-open ${breaker}`, { kind: 'breaker-open', ...about, error });
+    if (state === 'closed' && cause === 'probe')
+      this.#send(`breaker-closed ${breaker}`, { kind: 'breaker-closed', ...about });
+  }
+
+  #starving({ handler, delivery, error, next }: RelayEvent & { kind: 'run-failed' }): void {
+    const outage = next.kind === 'retry' ? next.outage : undefined;
+    const { starvingMs: limitMs } = this.#limits;
+    const ageMs = outage ? outage.lastAtMs - outage.firstAtMs : 0;
+    if (!outage || ageMs < limitMs) return;
+    const about = { handlers: [handler], dependency: this.#outages.dependencyOf(handler), eventId: delivery.id };
+    const { maxMs } = outage;
+    this.#lasts(`starving ${handler}`, 0, () => ({
+      kind: 'starving',
+      ...about,
+      count: this.#outages.countOf(handler),
+      ageMs,
+      limitMs,
+      maxMs,
+      error,
+    }));
   }
 
   #parked(handler: string, delivery: Delivery): void {
@@ -123,7 +164,13 @@ class RelayAlerts {
       const group = `unserved ${one.reason} ${one.handler ?? one.type ?? ''} ${one.generation ?? ''}`.trim();
       lasts(group, unservedMs, () => ({ kind: 'unserved', ...one }));
     }
-    for (const group of this.#lasting.keys()) if (!seen.has(group)) this.#lasting.delete(group);
+    for (const group of this.#lasting.keys())
+      if (!seen.has(group) && !this.#isStarving(group)) this.#lasting.delete(group);
+  }
+
+  /** It lasts for as long as messages of its handler wait. */
+  #isStarving(group: string): boolean {
+    return group.startsWith('starving ') && this.#outages.countOf(group.slice('starving '.length)) > 0;
   }
 
   /** Tells of something that lasts: once it has lasted `afterMs`, and again after each `remindMs`. */

@@ -33,6 +33,17 @@ export interface Suppressed {
   readonly eventIds: readonly string[];
 }
 
+/** Handlers whose dependency is down. */
+interface Outage {
+  readonly handlers: readonly string[];
+  /** The breaker they share, by name. Absent: they have none. */
+  readonly dependency: string | undefined;
+  /** Messages that wait, as far as this process knows. */
+  readonly count: number;
+  /** How long it has lasted: nothing succeeded, or the oldest of these messages failed. */
+  readonly ageMs: number;
+}
+
 /** What somebody should know. */
 export type Alert = About &
   (
@@ -57,6 +68,20 @@ export type Alert = About &
         readonly generation: number | undefined;
         readonly count: number;
       }
+    | (Outage & {
+        /** What these handlers call is down: nothing of them is started but one message every few seconds. */
+        readonly kind: 'breaker-open';
+        readonly error: DeliveryError | undefined;
+      })
+    | (Outage & { /** It is back, and what waited goes on. */ readonly kind: 'breaker-closed' })
+    | (Outage & {
+        /** Messages have waited for longer than the limit because of an outage; once `maxMs` is spent they become dead letters. */
+        readonly kind: 'starving';
+        readonly eventId: string;
+        readonly limitMs: number;
+        readonly maxMs: number;
+        readonly error: DeliveryError;
+      })
     | { /** Senders are refused. */ readonly kind: 'outbox-full'; readonly pending: number }
     | {
         /** The oldest delivery that is ready has waited longer than the limit. */
@@ -89,6 +114,12 @@ export function alertText(facts: AlertFacts): string {
       return `${facts.type} ${facts.eventId} was set aside for ${facts.handler}, behind a dead letter of its key${more(facts.suppressed)}`;
     case 'unserved':
       return `${counted(facts.count, 'message')} ${facts.type ?? facts.handler ?? ''} that nobody serves: ${unservedReason(facts)}`;
+    case 'breaker-open':
+      return `${outageText(facts)} is down, nothing has succeeded for ${seconds(facts.ageMs)}: ${counted(facts.count, 'message')} of ${facts.handlers.join(', ')} wait${facts.error ? `: ${facts.error.name}: ${facts.error.message}` : ''}`;
+    case 'breaker-closed':
+      return `${outageText(facts)} is back after ${seconds(facts.ageMs)}: ${counted(facts.count, 'message')} of ${facts.handlers.join(', ')} go on`;
+    case 'starving':
+      return `${counted(facts.count, 'message')} of ${facts.handlers.join(', ')} wait because ${outageText(facts)} is down, the oldest for ${seconds(facts.ageMs)}, and are given up after ${seconds(facts.maxMs)}: ${facts.error.name}: ${facts.error.message}`;
     case 'outbox-full':
       return `the outbox is full, senders are refused: ${facts.pending} pending`;
     case 'oldest-age':
@@ -111,6 +142,10 @@ function unservedReason({ reason, handler, type, generation }: AlertFacts & { ki
     default:
       return reason satisfies never;
   }
+}
+
+function outageText({ dependency, handlers }: Outage): string {
+  return dependency ?? `what ${handlers.join(', ')} calls`;
 }
 
 function more({ count }: Suppressed): string {

@@ -2,7 +2,7 @@ import { OptionCheck } from '../kernel/check-options.ts';
 import { LONGEST_TIMER_MS } from '../kernel/effects.ts';
 import type { AlertOptions } from './alert-on-dead.ts';
 
-const TIMES = ['quietMs', 'oldestMs', 'unservedMs', 'remindMs'] as const;
+const TIMES = ['quietMs', 'oldestMs', 'unservedMs', 'starvingMs', 'remindMs'] as const;
 
 /** Throws `INVALID_OPTIONS` with all that is wrong. */
 export function checkAlertOptions(options: AlertOptions): void {

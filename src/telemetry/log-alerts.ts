@@ -1,9 +1,12 @@
 import type { Logger } from '../kernel/log.ts';
 import type { Alert, AlertSink } from './alert.ts';
 
-/** Writes alerts as lines at `error`: for systems that alert on logs. */
+/** Writes alerts as lines at `error`, the end of an outage at `info`: for systems that alert on logs. */
 export function logAlerts(logger: Logger): AlertSink {
-  return (alert) => logger.error({ ...fieldsOf(alert), alert: alert.kind, alertGroup: alert.group }, alert.text);
+  return (alert) => {
+    const line = { ...fieldsOf(alert), alert: alert.kind, alertGroup: alert.group };
+    return alert.kind === 'breaker-closed' ? logger.info(line, alert.text) : logger.error(line, alert.text);
+  };
 }
 
 function fieldsOf(alert: Alert): Record<string, unknown> {

@@ -153,15 +153,17 @@ test('a line carries the correlation fields that came in the headers, under thei
   expect(JSON.stringify(line)).not.toContain('Bearer');
 });
 
+const BREAKER = { kind: 'breaker', breaker: 'stripe', handlers: ['charge'], waiting: 7, failingMs: 1_200 } as const;
+
 test('a breaker is told of when it opens and when it closes, and its probes at debug [X.10]', () => {
   const { logger, lines, levels } = watched();
   const observe = logRelay(logger);
   const error = { name: 'Error', message: 'secret', kind: 'network', code: 'ECONNREFUSED' };
-  observe({ kind: 'breaker', breaker: 'stripe', state: 'closed', cause: 'start' });
-  observe({ kind: 'breaker', breaker: 'stripe', state: 'open', cause: 'failures', probeInMs: 4_999.7, error });
-  observe({ kind: 'breaker', breaker: 'stripe', state: 'probing', cause: 'probe' });
-  observe({ kind: 'breaker', breaker: 'stripe', state: 'open', cause: 'probe', probeInMs: 9_000, error });
-  observe({ kind: 'breaker', breaker: 'stripe', state: 'closed', cause: 'elsewhere' });
+  observe({ ...BREAKER, state: 'closed', cause: 'start' });
+  observe({ ...BREAKER, state: 'open', cause: 'failures', probeInMs: 4_999.7, error });
+  observe({ ...BREAKER, state: 'probing', cause: 'probe' });
+  observe({ ...BREAKER, state: 'open', cause: 'probe', probeInMs: 9_000, error });
+  observe({ ...BREAKER, state: 'closed', cause: 'elsewhere' });
   expect(levels()).toEqual([
     'warn: breaker open, nothing of its handlers is started',
     'debug: breaker tries a message',
@@ -170,7 +172,10 @@ test('a breaker is told of when it opens and when it closes, and its probes at d
   ]);
   expect(lines[0]?.fields).toEqual({
     breaker: 'stripe',
+    handlers: 'charge',
     cause: 'failures',
+    waiting: 7,
+    failingMs: 1_200,
     probeInMs: 5_000,
     errorClass: 'Error',
     errorKind: 'network',

@@ -84,11 +84,14 @@ function logPlace(
 
 /** One line for an outage and one for its end; what is tried in between is for those who look closely. */
 function logBreaker(logger: Logger, fields: LogFields, event: Extract<RelayEvent, { kind: 'breaker' }>): void {
-  const { breaker, state, cause, probeInMs, error } = event;
+  const { breaker, handlers, state, cause, waiting, failingMs, probeInMs, error } = event;
   const line = {
     ...fields,
     breaker,
+    handlers: handlers.join(','),
     cause,
+    waiting,
+    failingMs,
     ...(probeInMs === undefined ? {} : { probeInMs: Math.round(probeInMs) }),
     ...(error && { errorClass: error.name, errorKind: error.kind }),
     ...(error?.code === undefined ? {} : { errorCode: error.code }),

@@ -52,7 +52,7 @@ describe('metrics', () => {
   test('show where each breaker stands from its start on, and count openings in the process that counted the failures [X.10]', () => {
     const metrics = relayMetrics();
     const tell = (state: 'closed' | 'open' | 'probing', cause: 'start' | 'failures' | 'probe' | 'elsewhere'): void =>
-      metrics.observe({ kind: 'breaker', breaker: 'stripe', state, cause });
+      metrics.observe({ kind: 'breaker', breaker: 'stripe', handlers: [], waiting: 0, failingMs: 0, state, cause });
     const shown = (): unknown[] =>
       ['holdfast_breaker_state', 'holdfast_breaker_opened_total'].map((name) =>
         valueOf(metrics, `${name}{breaker="stripe"}`),

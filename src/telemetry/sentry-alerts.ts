@@ -29,15 +29,17 @@ export interface SentryLike {
 export function sentryAlerts(sentry: SentryLike): AlertSink {
   return (alert) => {
     const { text, group, kind, id, at, ...facts } = alert;
-    const level = kind === 'parked' || kind === 'oldest-age' ? 'warning' : 'error';
+    const level = WARNINGS.has(kind) ? 'warning' : 'error';
     const tags = tagsOf(alert);
     sentry.addBreadcrumb({ category: 'holdfast', level, message: text, data: tags });
     const context = { level, tags, extra: { alertId: id, at, ...facts }, fingerprint: ['holdfast', group] } as const;
-    if ('error' in alert)
+    if ('error' in alert && alert.error)
       sentry.captureException(errorOf(alert.error), { ...context, fingerprint: [...context.fingerprint] });
     else sentry.captureMessage(text, { ...context, fingerprint: [...context.fingerprint] });
   };
 }
+
+const WARNINGS: ReadonlySet<Alert['kind']> = new Set(['parked', 'oldest-age', 'breaker-closed']);
 
 /** What people filter by. */
 function tagsOf(alert: Alert): Record<string, string> {
@@ -45,6 +47,10 @@ function tagsOf(alert: Alert): Record<string, string> {
   for (const name of ['handler', 'type', 'source', 'target', 'eventId', 'reason', 'traceId'] as const) {
     const value: unknown = (alert as Partial<Record<typeof name, unknown>>)[name];
     if (typeof value === 'string') tags[name] = value;
+  }
+  if ('dependency' in alert) {
+    tags['handler'] = alert.handlers.join(',');
+    if (alert.dependency !== undefined) tags['dependency'] = alert.dependency;
   }
   return tags;
 }

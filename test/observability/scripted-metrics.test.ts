@@ -30,7 +30,7 @@ const SCRIPT: readonly RelayEvent[] = [
   { kind: 'place-waiting', transport: 'kafka', place: 'orders', error, failures: 1 },
   { kind: 'received', transport: 'kafka', stored: 4, duplicates: 2, ignored: 1 },
   { kind: 'store-failed', during: 'read', error, failures: 1 },
-  { kind: 'breaker', breaker: 'bank', state: 'open', cause: 'failures' },
+  { kind: 'breaker', handlers: [], waiting: 0, failingMs: 0, breaker: 'bank', state: 'open', cause: 'failures' },
   house({
     isFull: true,
     unserved: [{ reason: 'no-worker', handler: 'mail', type: undefined, generation: undefined, count: 6 }],
