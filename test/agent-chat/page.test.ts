@@ -63,7 +63,7 @@ describe.each(['ws', 'lines'] as const)('the chat page over %s', (transport) => 
     expect(history.map((entry) => entry.role)).toEqual(['user', 'assistant', 'user', 'assistant']);
     const sent = chat.provider.requests.map((request) => request.body);
     expect(sent.at(-1)?.messages).toHaveLength(3);
-    expect(JSON.stringify([history, sent])).not.toMatch(/provider-retry|overloaded|429/);
+    expect(JSON.stringify([history, sent])).not.toMatch(/provider-retry|overloaded|\b429\b/);
     await page.reload();
     await page.getByText('You said “second”').waitFor();
     expect(await noticeOf(page).box.count()).toBe(0);

@@ -17,11 +17,9 @@ export const BROKEN_BUILDS = {
   ackBeforeEffect: {
     what: 'that completes before the effect',
     file: 'postgres/relay/commit.js',
-    text: 'await effect(wrap(native));',
-    instead: `await driver.transaction(limitMs(), (_, first) => first(finish, finishParams(workerId, targets)));
-      await effect(wrap(native));
-      isComplete = true;
-      if (isComplete) return;`,
+    text: 'await driver.transaction(limitMs(), async (native) => within(native, effect), complete);',
+    instead: `await driver.transaction(limitMs(), async () => undefined, complete);
+      await driver.transaction(limitMs(), async (native) => within(native, effect), async () => undefined);`,
   },
   noInbox: {
     what: 'without an inbox',
