@@ -1,5 +1,6 @@
 import type { Effects } from '../../kernel/effects.ts';
 import { guardPostgresJs } from '../guard/postgres-js-guard.ts';
+import { PostgresJsOpen } from '../guard/postgres-js-open.ts';
 import { TransactionGate } from '../guard/transaction-gate.ts';
 import { encodeParam, type SqlParam } from '../sql-runner.ts';
 import { ConnectionLost, type Driver, type Link, type Query, type Row } from './driver.ts';
@@ -27,6 +28,8 @@ export interface PostgresJsInside extends Sql, PostgresJsBegin<Sql> {
     /** Its pool of one connection, which all listening goes over; made by the first call. Not documented: it may be missing. */
     readonly sql?: Sql;
   };
+  /** What the function of a cursor returns to end it. */
+  readonly CLOSE?: unknown;
 }
 
 // The server counts from when it has answered, this process from when it has read that.
@@ -56,7 +59,16 @@ export function postgresJsDriver(
           // Of our own statements only: how long the application's may take is its own affair.
           const ours: Query = (text, params) => transaction.within(queryOn(tx)(text, params));
           await ours(limitStatements(restMs));
-          const result = await effect(guardPostgresJs(tx, gate)).finally(() => gate.close());
+          const open = new PostgresJsOpen(gate, effects, sql.CLOSE);
+          const end = (): Promise<void> => {
+            gate.close();
+            return open.finish();
+          };
+          const result = await effect(guardPostgresJs(tx, gate, open)).catch(async (error: unknown) => {
+            await end().catch(nothing);
+            throw error;
+          });
+          await end();
           gate.requireNoNested();
           return complete(ours, result);
         });

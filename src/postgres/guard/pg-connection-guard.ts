@@ -48,6 +48,8 @@ export function guardConnection(connection: PgConnectionInside, gate: Transactio
         const value: unknown = Reflect.get(target, name);
         if (typeof value !== 'function' || !(allowed.has(name) || LISTENING.has(name) || UNDOING.has(name))) return;
         return (...args: unknown[]): unknown => {
+          // A COPY to us looks once more when its end has come.
+          if (name === 'read' && hasEnded) return null;
           if (!UNDOING.has(name) && !mayRun()) return false;
           if (STATEMENTS.has(name)) gate.refuseControl(textOf(args[0]));
           const result: unknown = Reflect.apply(value as Method, target, args);
@@ -60,7 +62,14 @@ export function guardConnection(connection: PgConnectionInside, gate: Transactio
   };
   const stream = connection.stream && guarded(connection.stream, STREAM, {});
   return {
-    connection: guarded(connection, PROTOCOL, { stream }),
+    connection: guarded(connection, PROTOCOL, {
+      stream,
+      // What a query of pg looks up: a copy, as what it says is believed.
+      get parsedStatements() {
+        return { ...connection.parsedStatements };
+      },
+      submittedNamedStatements: connection.submittedNamedStatements,
+    }),
     within: (call) => {
       calls += 1;
       try {

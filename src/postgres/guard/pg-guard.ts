@@ -20,6 +20,7 @@ export interface PgClientInside {
 export interface PgConnectionInside {
   readonly stream?: object;
   readonly parsedStatements?: Readonly<Record<string, string>>;
+  readonly submittedNamedStatements?: object;
 }
 
 /** A transaction of pg as it is handed to an effect. */

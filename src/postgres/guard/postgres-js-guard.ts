@@ -1,3 +1,4 @@
+import type { PostgresJsOpen } from './postgres-js-open.ts';
 import { rawText, type PostgresJsStatement } from './postgres-js-text.ts';
 import type { Substitute, TransactionGate } from './transaction-gate.ts';
 
@@ -15,19 +16,20 @@ const REFUSED: Readonly<Record<string, string>> = {
  * The `sql` of a transaction with every statement through the gate, when it is about to be sent. Has `begin` too, as the `sql` of a pool
  * has: a nested transaction is a savepoint.
  */
-export function guardPostgresJs<Sql extends Method>(sql: Sql, gate: TransactionGate): Sql {
+export function guardPostgresJs<Sql extends Method>(sql: Sql, gate: TransactionGate, open: PostgresJsOpen): Sql {
+  const guardStatement = (made: unknown): unknown => guardedStatement(made, gate, open);
   const own: Readonly<Record<string, Method>> = {
-    unsafe: (...args) => guardStatement((sql as unknown as Record<string, Method>)['unsafe']?.(...args), gate),
-    savepoint: (...args) => guardedSavepoint(sql, gate, args),
+    unsafe: (...args) => guardStatement((sql as unknown as Record<string, Method>)['unsafe']?.(...args)),
+    savepoint: (...args) => guardedSavepoint({ sql, gate, open }, args),
     begin: (...args) => {
       if (args.length > 1 && String(args[0]).trim() !== '') throw gate.refusal('begin with options');
-      return guardedSavepoint(sql, gate, args.slice(-1));
+      return guardedSavepoint({ sql, gate, open }, args.slice(-1));
     },
     // That of postgres.js goes over another connection, and is heard whatever becomes of the transaction.
     notify: async (channel, payload) => guarded(NOTIFY, channel, payload),
   };
   const guarded: Sql = new Proxy(sql, {
-    apply: (target, self, args: unknown[]) => guardStatement(Reflect.apply(target, self, args), gate),
+    apply: (target, self, args: unknown[]) => guardStatement(Reflect.apply(target, self, args)),
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name);
       if (typeof name === 'symbol') return value;
@@ -41,7 +43,7 @@ export function guardPostgresJs<Sql extends Method>(sql: Sql, gate: TransactionG
 
 const NOTIFY = Object.assign(['select pg_notify(', ', ', ')'], { raw: ['select pg_notify(', ', ', ')'] });
 
-function guardStatement(made: unknown, gate: TransactionGate): unknown {
+function guardedStatement(made: unknown, gate: TransactionGate, open: PostgresJsOpen): unknown {
   if (!isStatement(made)) return made;
   const { handler } = made;
   const guardedHandler = (statement: PostgresJsStatement): unknown => {
@@ -52,6 +54,7 @@ function guardStatement(made: unknown, gate: TransactionGate): unknown {
       return statement.reject(error);
     }
     if (substitute !== undefined) runInstead(statement, substitute);
+    open.watch(statement);
     return handler(statement);
   };
   made.handler = Object.assign(guardedHandler, { debug: handler.debug });
@@ -74,13 +77,16 @@ function runInstead(statement: PostgresJsStatement, { text, ended }: Substitute)
 }
 
 /** Once the effect has ended, postgres.js is never told how the function did: its rollback would meet whoever has the connection by then. */
-function guardedSavepoint(sql: Method, gate: TransactionGate, args: readonly unknown[]): Promise<unknown> {
+function guardedSavepoint(
+  { sql, gate, open }: { sql: Method; gate: TransactionGate; open: PostgresJsOpen },
+  args: readonly unknown[],
+): Promise<unknown> {
   const given = args.at(-1);
   // As a tag it is one statement.
   const work: Work = typeof given === 'function' ? (given as Work) : (tx) => tx(...args);
   const names = typeof given === 'function' ? args.slice(0, -1) : [];
   const inside = async (tx: Method): Promise<unknown> => {
-    const result = Promise.resolve(allOf(work(guardPostgresJs(tx, gate))));
+    const result = Promise.resolve(allOf(work(guardPostgresJs(tx, gate, open))));
     await Promise.allSettled([result]);
     if (!gate.isOpen) await new Promise<never>(() => undefined);
     return result;

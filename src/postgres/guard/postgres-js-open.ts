@@ -1,0 +1,120 @@
+import { Readable, Writable } from 'node:stream';
+import { answerWithin } from '../../kernel/answer-within.ts';
+import type { Effects } from '../../kernel/effects.ts';
+import type { PostgresJsStatement } from './postgres-js-text.ts';
+import type { TransactionGate } from './transaction-gate.ts';
+
+type CursorCall = (rows: unknown) => unknown;
+
+/** What an effect may leave open in a statement of postgres.js. */
+interface OpenStatement extends PostgresJsStatement {
+  readonly streaming?: unknown;
+  cursorFn?: CursorCall | undefined;
+}
+
+/** How long what an effect left open may take to end. */
+const CLOSING_MS = 2_000;
+
+const nothing = (): void => undefined;
+
+/**
+ * The COPY streams and cursors of one effect. While one is open the connection takes nothing else, not even a rollback: without an end
+ * it would be lost to its pool, with its transaction and its locks.
+ */
+export class PostgresJsOpen {
+  readonly #gate: TransactionGate;
+  readonly #effects: Effects;
+  /** What a cursor's function returns to end it. */
+  readonly #closeCursor: unknown;
+  /** Of each COPY that runs: its stream, once the server has begun it. */
+  readonly #copies = new Map<OpenStatement, { stream?: unknown; readonly ended: PromiseWithResolvers<void> }>();
+
+  constructor(gate: TransactionGate, effects: Effects, closeCursor: unknown) {
+    this.#gate = gate;
+    this.#effects = effects;
+    this.#closeCursor = closeCursor;
+  }
+
+  /** A statement is about to be sent. */
+  watch(statement: OpenStatement): void {
+    if (statement.streaming === true) this.#watchCopy(statement);
+    else this.#watchCursor(statement);
+  }
+
+  /**
+   * Ends what is still open when the effect has ended: what a COPY to us still sends is dropped. Rejects with
+   * `TRANSACTION_UNFINISHED` for a COPY from us without an end, whose rows would be kept in part.
+   */
+  async finish(): Promise<void> {
+    if (this.#copies.size === 0) return;
+    const error = this.#gate.unfinished('a COPY');
+    let isHalf = false;
+    for (const { stream } of this.#copies.values()) {
+      isHalf ||= stream instanceof Writable && !stream.writableEnded;
+      close(stream, error);
+    }
+    const ended = [...this.#copies.values()].map((copy) => copy.ended.promise);
+    await answerWithin(this.#effects, Promise.all(ended), CLOSING_MS, () => error);
+    if (isHalf) throw error;
+  }
+
+  /** postgres.js resolves a COPY twice: with its stream when it begins, and with its result when it has ended. */
+  #watchCopy(statement: OpenStatement): void {
+    const copy: { stream?: unknown; readonly ended: PromiseWithResolvers<void> } = {
+      ended: Promise.withResolvers<void>(),
+    };
+    this.#copies.set(statement, copy);
+    const end = (): void => {
+      this.#copies.delete(statement);
+      copy.ended.resolve();
+    };
+    const { resolve, reject } = statement;
+    statement.resolve = (result) => {
+      if (copy.stream === undefined && isStream(result)) {
+        copy.stream = result;
+        if (!this.#gate.isOpen) close(result, this.#gate.unfinished('a COPY'));
+      } else end();
+      resolve(result);
+    };
+    statement.reject = (error) => {
+      end();
+      reject(error);
+    };
+  }
+
+  /** Its function, whichever it is by then: a loop over a cursor puts another there for each part. */
+  #watchCursor(statement: OpenStatement): void {
+    if (statement.cursorFn === undefined || this.#closeCursor === undefined) return;
+    let call: CursorCall | undefined = statement.cursorFn;
+    const closed = this.#gate.closed.catch(() => this.#closeCursor);
+    const guarded: CursorCall = async (rows) => {
+      if (!this.#gate.isOpen) return this.#closeCursor;
+      return Promise.race([call?.(rows), closed]);
+    };
+    Object.defineProperty(statement, 'cursorFn', {
+      get: () => guarded,
+      set: (next: CursorCall) => {
+        call = next;
+      },
+    });
+  }
+}
+
+function isStream(value: unknown): value is Readable | Writable {
+  return value instanceof Readable || value instanceof Writable;
+}
+
+function close(stream: unknown, error: Error): void {
+  if (stream instanceof Writable) {
+    if (stream.writableEnded) return;
+    stream.on('error', nothing);
+    stream.destroy(error);
+  } else if (stream instanceof Readable) {
+    stream.on('error', nothing);
+    stream.destroy();
+    // The rest of it stands before whatever comes next on the connection: it is read and dropped. One that was destroyed takes nothing,
+    // and postgres.js would stop reading.
+    stream.push = () => true;
+    stream._read(0);
+  }
+}

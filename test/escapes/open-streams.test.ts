@@ -1,0 +1,291 @@
+import { once } from 'node:events';
+import { Readable, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import pg, { type PoolClient } from 'pg';
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
+import Cursor from 'pg-cursor';
+import QueryStream from 'pg-query-stream';
+import postgresJs, { type TransactionSql } from 'postgres';
+import { describe, expect, onTestFinished } from 'vitest';
+import { findDriver } from '../../src/postgres/driver/find-driver.ts';
+import { systemEffects } from '../../src/system/effects.ts';
+import { freshSchema } from '../support/fresh-schema.ts';
+import { needs, type TestServer } from '../support/needs.ts';
+
+const test = needs('postgres');
+
+/** A pool of one connection, so that the next effect has the connection of the one before. */
+interface Stage<Tx> {
+  /** Commits what `effect` does, or rejects. */
+  run(effect: (tx: Tx) => Promise<unknown>): Promise<unknown>;
+  /** The lines that were committed. */
+  lines(): Promise<unknown>;
+}
+
+async function stageOver<Tx>(pool: unknown, query: (text: string) => PromiseLike<unknown>): Promise<Stage<Tx>> {
+  const driver = findDriver(pool, systemEffects);
+  if (driver === undefined) throw new Error('no driver for this pool');
+  return {
+    run: (effect) => driver.transaction(60_000, (tx) => effect(tx as Tx), () => Promise.resolve('kept')),
+    lines: async () => query('select line from effect order by line'),
+  };
+}
+
+async function onPg(server: TestServer): Promise<Stage<PoolClient>> {
+  const schema = await freshSchema(server);
+  const pool = new pg.Pool({ connectionString: server.url, max: 1 });
+  pool.on('connect', (client) => void client.query(`set search_path = ${schema}`));
+  onTestFinished(() => pool.end());
+  await pool.query('create table effect (line text not null)');
+  return stageOver(pool, async (text) => {
+    const { rows } = await pool.query<{ line: string }>(text);
+    return rows.map(({ line }) => line);
+  });
+}
+
+async function onPostgresJs(server: TestServer): Promise<Stage<TransactionSql>> {
+  const schema = await freshSchema(server);
+  const sql = postgresJs(server.url, { max: 1, onnotice: () => undefined, connection: { search_path: schema } });
+  onTestFinished(() => sql.end({ timeout: 1 }));
+  await sql`create table effect (line text not null)`;
+  return stageOver(sql, async (text) => {
+    const rows = await sql.unsafe<{ line: string }[]>(text);
+    return rows.map(({ line }) => line);
+  });
+}
+
+/** What late use comes to: an error's code, or `nothing`. Must never reach the connection: the effect around it would notice. */
+async function late(use: () => unknown): Promise<string> {
+  try {
+    await use();
+    return 'nothing';
+  } catch (error) {
+    return String((error as { code?: unknown }).code);
+  }
+}
+
+const LONG = 'select n::text from generate_series(1, 100000) n';
+
+describe('with pg, an effect', () => {
+  test('may leave a cursor and a stream of rows half read: they are closed, and say nothing afterwards [X.3]', async ({
+    postgres,
+  }) => {
+    const { run, lines } = await onPg(postgres);
+    const cursor = new Cursor<{ n: string }>(LONG);
+    const stream = new QueryStream(LONG);
+    stream.on('error', () => undefined);
+    const first = run(async (tx) => {
+      await tx.query(`insert into effect values ('first')`);
+      expect(await tx.query(cursor).read(1)).toEqual([{ n: '1' }]);
+    });
+    expect(await first).toBe('kept');
+    const second = run(async (tx) => {
+      await tx.query(`insert into effect values ('second')`);
+      expect(await cursor.read(1)).toEqual([]);
+      tx.query(stream);
+      expect(await once(stream, 'readable').then(() => stream.read() as unknown)).toEqual({ n: '1' });
+    });
+    expect(await second).toBe('kept');
+    const third = run(async (tx) => {
+      await cursor.close();
+      stream.destroy();
+      await tx.query(`insert into effect values ('third')`);
+    });
+    expect(await third).toBe('kept');
+    expect(await lines()).toEqual(['first', 'second', 'third']);
+  });
+
+  test('keeps a COPY with its end, and nothing of one without: TRANSACTION_UNFINISHED [X.3]', async ({ postgres }) => {
+    const { run, lines } = await onPg(postgres);
+    let done: Writable | undefined;
+    const whole = run(async (tx) => {
+      done = tx.query(copyFrom('copy effect from stdin'));
+      done.on('error', () => undefined);
+      await pipeline(Readable.from(['whole\n']), done);
+    });
+    expect(await whole).toBe('kept');
+    let open: Writable | undefined;
+    const half = run(async (tx) => {
+      await tx.query(`insert into effect values ('beside a half')`);
+      open = tx.query(copyFrom('copy effect from stdin'));
+      open.on('error', () => undefined);
+      await new Promise((resolve) => open?.write('half\n', resolve));
+    });
+    await expect(half).rejects.toMatchObject({ code: 'TRANSACTION_UNFINISHED', details: { unfinished: 'a COPY' } });
+    const next = run(async (tx) => {
+      for (const stream of [done, open]) {
+        stream?.write('late\n');
+        stream?.end();
+      }
+      await tx.query(`insert into effect values ('next')`);
+    });
+    expect(await next).toBe('kept');
+    expect(await lines()).toEqual(['next', 'whole']);
+  });
+
+  test('may leave a COPY to it half read, and reads one to its end [X.3]', async ({ postgres }) => {
+    const { run, lines } = await onPg(postgres);
+    const half = run(async (tx) => {
+      await tx.query(`insert into effect values ('half read')`);
+      const stream = tx.query(copyTo(`copy (${LONG}) to stdout`));
+      await once(stream, 'readable');
+    });
+    expect(await half).toBe('kept');
+    let bytes = 0;
+    const whole = run(async (tx) => {
+      for await (const chunk of tx.query(copyTo(`copy (${LONG}) to stdout`))) bytes += (chunk as Buffer).length;
+      await tx.query(`insert into effect values ('read')`);
+    });
+    expect(await whole).toBe('kept');
+    expect(bytes).toBe(588_895);
+    expect(await lines()).toEqual(['half read', 'read']);
+  });
+
+  test('has a connection in its own statements only as long as they run [X.3]', async ({ postgres }) => {
+    const { run, lines } = await onPg(postgres);
+    type Connection = { query(text: string): void; stream?: { write(data: string): unknown } };
+    const kept: Connection[] = [];
+    const uses: readonly ((connection: Connection) => unknown)[] = [
+      (connection) => connection.query('commit'),
+      (connection) => connection.query('select 1'),
+      (connection) => connection.stream?.write('X'),
+      (connection) => (connection as unknown as { end(): void }).end(),
+    ];
+    const spied = (tx: PoolClient): Promise<unknown> =>
+      new Promise((resolve, reject) => {
+        const query = new pg.Query('select $1::int', [1]);
+        const { submit } = query;
+        query.submit = (connection) => {
+          kept.push(connection as unknown as Connection);
+          Reflect.apply(submit, query, [connection]);
+        };
+        query.on('error', reject);
+        query.on('end', resolve);
+        tx.query(query);
+      });
+    const outcomes: string[] = [];
+    const first = run(async (tx) => {
+      await spied(tx);
+      for (const use of uses) outcomes.push(await late(() => use(kept[0] as Connection)));
+      await tx.query(`insert into effect values ('first')`);
+    });
+    expect(await first).toBe('kept');
+    expect(outcomes).toEqual(['TRANSACTION_CONTROL', 'TRANSACTION_CONTROL', 'TRANSACTION_CONTROL', 'undefined']);
+    const second = run(async (tx) => {
+      for (const use of uses) outcomes.push(await late(() => use(kept[0] as Connection)));
+      await tx.query(`insert into effect values ('second')`);
+    });
+    expect(await second).toBe('kept');
+    expect(outcomes.slice(4)).toEqual([
+      'TRANSACTION_NOT_OPEN',
+      'TRANSACTION_NOT_OPEN',
+      'TRANSACTION_NOT_OPEN',
+      'undefined',
+    ]);
+    expect(await lines()).toEqual(['first', 'second']);
+  });
+});
+
+describe('with postgres.js, an effect', () => {
+  test('keeps a COPY with its end, and nothing of one without: TRANSACTION_UNFINISHED [X.3]', async ({ postgres }) => {
+    const { run, lines } = await onPostgresJs(postgres);
+    let done: Writable | undefined;
+    const whole = run(async (tx) => {
+      done = await tx`copy effect from stdin`.writable();
+      done.on('error', () => undefined);
+      await pipeline(Readable.from(['whole\n']), done);
+    });
+    expect(await whole).toBe('kept');
+    let open: Writable | undefined;
+    const half = run(async (tx) => {
+      await tx`insert into effect values ('beside a half')`;
+      open = await tx`copy effect from stdin`.writable();
+      await new Promise((resolve) => open?.write('half\n', resolve));
+    });
+    await expect(half).rejects.toMatchObject({ code: 'TRANSACTION_UNFINISHED', details: { unfinished: 'a COPY' } });
+    const next = run(async (tx) => {
+      for (const stream of [done, open]) {
+        stream?.on('error', () => undefined);
+        stream?.write('late\n');
+        stream?.end();
+      }
+      await tx`insert into effect values ('next')`;
+    });
+    expect(await next).toBe('kept');
+    expect(await lines()).toEqual(['next', 'whole']);
+  });
+
+  test('may leave a COPY to it and a cursor half read, and nothing of them comes afterwards [X.3]', async ({
+    postgres,
+  }) => {
+    const { run, lines } = await onPostgresJs(postgres);
+    let calls = 0;
+    const copy = run(async (tx) => {
+      await tx`insert into effect values ('copy')`;
+      const stream = await tx.unsafe(`copy (${LONG}) to stdout`).readable();
+      await once(stream, 'readable');
+    });
+    expect(await copy).toBe('kept');
+    const cursor = run(async (tx) => {
+      await tx`insert into effect values ('cursor')`;
+      await new Promise<void>((resolve) => {
+        const cursor = tx.unsafe(LONG).cursor(1, async () => {
+          calls += 1;
+          resolve();
+          await new Promise<never>(() => undefined);
+        });
+        // It is sent when it is first waited for.
+        void cursor.then(() => undefined);
+      });
+    });
+    expect(await cursor).toBe('kept');
+    const broken = run(async (tx) => {
+      for await (const rows of tx.unsafe(LONG).cursor(1)) {
+        expect(rows).toEqual([{ n: '1' }]);
+        break;
+      }
+      await tx`insert into effect values ('broken off')`;
+    });
+    expect(await broken).toBe('kept');
+    expect(calls).toBe(1);
+    expect(await lines()).toEqual(['broken off', 'copy', 'cursor']);
+  });
+});
+
+describe('a nested transaction that an effect leaves open undoes all of it: TRANSACTION_UNFINISHED', () => {
+  const UNFINISHED = { code: 'TRANSACTION_UNFINISHED', details: { unfinished: 'a nested transaction' } };
+
+  test('with pg [X.3]', async ({ postgres }) => {
+    const { run, lines } = await onPg(postgres);
+    const work = run(async (tx) => {
+      await tx.query('begin');
+      await tx.query(`insert into effect values ('inner')`);
+    });
+    await expect(work).rejects.toMatchObject(UNFINISHED);
+    expect(await lines()).toEqual([]);
+  });
+
+  test('with postgres.js, as a text or as a function [X.3]', async ({ postgres }) => {
+    const { run, lines } = await onPostgresJs(postgres);
+    const text = run(async (tx) => {
+      await tx.unsafe('begin');
+      await tx`insert into effect values ('inner')`;
+    });
+    await expect(text).rejects.toMatchObject(UNFINISHED);
+    let inner: Promise<unknown> | undefined;
+    const called = run(async (tx) => {
+      await new Promise<void>((resolve) => {
+        inner = late(() =>
+          tx.savepoint(async (nested) => {
+            await nested`insert into effect values ('inner')`;
+            resolve();
+            await new Promise<never>(() => undefined);
+          }),
+        );
+      });
+    });
+    await expect(called).rejects.toMatchObject(UNFINISHED);
+    expect(await inner).toBe('TRANSACTION_NOT_OPEN');
+    expect(await lines()).toEqual([]);
+  });
+});
