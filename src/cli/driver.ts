@@ -110,6 +110,8 @@ function postgresJsDriver(module: PostgresJsModule, target: DatabaseTarget): Dri
     max: CONNECTIONS,
     connect_timeout: target.connectMs / 1_000,
     onnotice: () => undefined,
+    // Its query for them is awaited by nobody: where the server ends the connection meanwhile, that would end the process.
+    fetch_types: false,
     connection: { application_name: NAME },
   };
   const sql =

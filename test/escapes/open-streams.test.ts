@@ -26,7 +26,12 @@ async function stageOver<Tx>(pool: unknown, query: (text: string) => PromiseLike
   const driver = findDriver(pool, systemEffects);
   if (driver === undefined) throw new Error('no driver for this pool');
   return {
-    run: (effect) => driver.transaction(60_000, (tx) => effect(tx as Tx), () => Promise.resolve('kept')),
+    run: (effect) =>
+      driver.transaction(
+        60_000,
+        (tx) => effect(tx as Tx),
+        () => Promise.resolve('kept'),
+      ),
     lines: async () => query('select line from effect order by line'),
   };
 }
@@ -156,7 +161,7 @@ describe('with pg, an effect', () => {
         const query = new pg.Query('select $1::int', [1]);
         const { submit } = query;
         query.submit = (connection) => {
-          kept.push(connection as unknown as Connection);
+          kept.push(connection);
           Reflect.apply(submit, query, [connection]);
         };
         query.on('error', reject);
