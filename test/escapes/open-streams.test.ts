@@ -234,13 +234,14 @@ describe('with postgres.js, an effect', () => {
     const cursor = run(async (tx) => {
       await tx`insert into effect values ('cursor')`;
       await new Promise<void>((resolve) => {
-        const cursor = tx.unsafe(LONG).cursor(1, async () => {
+        const hang = async (): Promise<never> => {
           calls += 1;
           resolve();
-          await new Promise<never>(() => undefined);
-        });
+          return new Promise<never>(() => undefined);
+        };
+        const half = tx.unsafe(LONG).cursor(1, hang as never);
         // It is sent when it is first waited for.
-        void cursor.then(() => undefined);
+        void half.then(() => undefined);
       });
     });
     expect(await cursor).toBe('kept');
