@@ -115,6 +115,6 @@ function close(stream: unknown, error: Error): void {
     // The rest of it stands before whatever comes next on the connection: it is read and dropped. One that was destroyed takes nothing,
     // and postgres.js would stop reading.
     stream.push = () => true;
-    Reflect.apply(Reflect.get(stream, '_read') as (size: number) => void, stream, [0]);
+    Reflect.apply(Reflect.get(stream, '_read'), stream, [0]);
   }
 }
