@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import {
   completionBeforeEffect,
   doubleReplay,
+  databaseBlamed,
+  faultsForgotten,
   fenceSkipped,
   generationIgnored,
   inboxForgotten,
@@ -43,6 +45,8 @@ describe('the simulation catches an engine', () => {
     { what: 'that replays what was done', replay: doubleReplay, shows: /ended as runs \[0,0|not finished/ },
     { what: 'that serves another generation', sabotage: generationIgnored, shows: /was handled by one of/ },
     { what: 'that waits for a prober that is dead', sabotage: proberMissed, shows: /not finished/ },
+    { what: 'that counts no lost connections', sabotage: faultsForgotten, shows: /nothing counted/ },
+    { what: 'that lays each lost connection to the database', sabotage: databaseBlamed, shows: /not finished/ },
     { what: 'that lets attempts take for ever', changeHandlers: timeoutForgotten, shows: /not finished/ },
   ];
   for (const { what, shows, ...broken } of cases) {

@@ -195,3 +195,20 @@ export const proberMissed: Sabotage = (session) =>
       return { ...survey, breakers };
     },
   });
+
+/** A run that loses its connection leaves no trace. */
+export const faultsForgotten: Sabotage = (session) =>
+  replaced(session, {
+    settle: async (id, settlements) =>
+      session.settle(
+        id,
+        settlements.map((one) => {
+          const { faults: _, ...others } = { faults: undefined, ...one };
+          return others;
+        }),
+      ),
+  });
+
+/** Whatever a run loses its connection for, it is laid to the database. */
+export const databaseBlamed: Sabotage = (session) =>
+  replaced(session, { incarnation: () => Promise.reject(new Error('never there')) });

@@ -3,6 +3,9 @@ import { type Effect, HANDLER_NAMES, type HandlerName, TYPES } from './handlers.
 import type { LedgerOfSends, SentMessage } from './ledger-of-sends.ts';
 import type { Starts } from './starts.ts';
 
+// Kills, pauses, lost leases and the search in a shared commit start it again; 30 s of four starts a second are far more.
+const MOST_IN_VAIN = 60;
+
 /** Faults of the way to the database that cost a message no attempt. */
 const FREE_FAULTS = 2;
 
@@ -54,6 +57,7 @@ export function violations(end: EndState): readonly string[] {
     ...endings(end),
     ...effects(end),
     ...attempts(end),
+    ...starts(end),
     ...generations(end),
     ...HANDLER_NAMES.flatMap((name) => order(end, name)),
   ];
@@ -128,6 +132,13 @@ function attempts({ store, failed, starts, deaths }: EndState): readonly string[
     const isFaulty = counts <= starts.of(`${handler}/${id}`) - FREE_FAULTS;
     return counts <= had || isFaulty || isBlamed ? [] : [`${handler}/${id} counts ${counts} failures and had ${had}`];
   });
+}
+
+/** No delivery is started again and again without anything of it being counted. */
+function starts({ starts: of }: EndState): readonly string[] {
+  return of
+    .inVain()
+    .flatMap(([name, most]) => (most > MOST_IN_VAIN ? [`${name} was started ${most} times and nothing counted`] : []));
 }
 
 /** A message is handled by workers of its own generation alone, or of one it was replayed into. */

@@ -1,4 +1,5 @@
-import { simulate, type SimulationOptions, type SimulationResult } from './simulate.ts';
+import { simulate, type SimulationOptions } from './simulate.ts';
+import type { SimulationResult } from './simulation-result.ts';
 
 /** What many schedules came to. */
 export interface ManySeeds {
@@ -8,7 +9,7 @@ export interface ManySeeds {
   readonly totals: Readonly<Record<Counted, number>>;
 }
 
-type Counted = 'refused' | 'takenOver' | 'timedOut' | 'reruns' | 'unserved' | 'opened' | 'takenForDead';
+type Counted = 'refused' | 'takenOver' | 'timedOut' | 'reruns' | 'unserved' | 'opened' | 'takenForDead' | 'poisoned';
 
 /** Runs schedules one after the other until so many have broken something. */
 export async function findBroken(
@@ -16,7 +17,16 @@ export async function findBroken(
   options: SimulationOptions = {},
 ): Promise<ManySeeds> {
   const broken: SimulationResult[] = [];
-  const totals = { refused: 0, takenOver: 0, timedOut: 0, reruns: 0, unserved: 0, opened: 0, takenForDead: 0 };
+  const totals = {
+    refused: 0,
+    takenOver: 0,
+    timedOut: 0,
+    reruns: 0,
+    unserved: 0,
+    opened: 0,
+    takenForDead: 0,
+    poisoned: 0,
+  };
   let ran = 0;
   const limit = Error.stackTraceLimit;
   // Handlers and connections fail by the hundred thousand here; nobody reads where.

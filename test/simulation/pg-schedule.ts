@@ -15,6 +15,7 @@ import {
   simulatedHandlers,
 } from './handlers.ts';
 import { violations } from './invariants.ts';
+import { Poisons } from './poisons.ts';
 import { Starts } from './starts.ts';
 import { LedgerOfSends, type SentMessage } from './ledger-of-sends.ts';
 import type { PgDesk } from './pg-desk.ts';
@@ -46,6 +47,7 @@ export class PgSchedule {
   readonly #ran: Effect[] = [];
   readonly #failed = new Map<string, number>();
   readonly #starts = new Starts();
+  readonly #poisons: Poisons;
   readonly #problems: string[] = [];
   readonly #onDead: Record<HandlerName, OnDead>;
   readonly #rate: number;
@@ -61,6 +63,7 @@ export class PgSchedule {
     this.#seed = seed;
     this.#desk = desk;
     this.#random = new SeededRandom(seed);
+    this.#poisons = new Poisons(new SeededRandom(seed ^ 0x165667b1));
     this.#rate = this.#random.pick([0.01, 0.03, 0.08]);
     this.#failing = this.#random.pick([0, 0.1, 0.3]);
     this.#timeoutMs = this.#random.pick([Infinity, Infinity, 120]);
@@ -124,7 +127,10 @@ export class PgSchedule {
       epochOf: () => undefined,
       onWritten: () => undefined,
       onSpin: () => void this.#problems.push(`w${number} spins`),
-      onEvent: this.#starts.observe,
+      onEvent: (event) => {
+        this.#starts.observe(event);
+        this.#poisons.observe(event);
+      },
       handlers: (parts) => this.#handlers(parts),
     });
     this.#workers.push(worker);
@@ -158,6 +164,7 @@ export class PgSchedule {
     const text = `insert into ${this.#desk.schema}.effect (id, handler, version, worker, key)
       values ($1::text, $2::text, $3::text::int, $4::text::int, $5::text)`;
     await sqlRunner(tx).query(text, [id, handler, version, worker, key]);
+    if (this.#poisons.has({ handler, id })) await sqlRunner(tx).query('select pg_terminate_backend(pg_backend_pid())');
   }
 
   /** Sends in a transaction that ends some time later. */

@@ -10,6 +10,7 @@ import {
   type MemoryTransaction,
   virtualTime,
 } from '../../src/testing/index.ts';
+import { CommitCut } from '../../src/testing/memory-fault.ts';
 import { Arrivals } from './arrivals.ts';
 import { faultAt, type Temper, temperOf } from './chaos.ts';
 import { deploy } from './deploy.ts';
@@ -17,8 +18,10 @@ import { type Effect, HANDLER_NAMES, type HandlerName, simulatedHandlers } from 
 import { violations } from './invariants.ts';
 import { LedgerOfSends } from './ledger-of-sends.ts';
 import { Operators, type Replay } from './operators.ts';
+import { Poisons } from './poisons.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { Senders } from './senders.ts';
+import type { SimulationResult } from './simulation-result.ts';
 import { type CutSession, SimWorker, type WorkerParts } from './sim-worker.ts';
 import { SpinWatch } from './spin-watch.ts';
 import { GENERATIONS, sometime, type Stage } from './stage.ts';
@@ -44,22 +47,6 @@ export interface SimulationOptions {
   readonly temper?: Partial<Temper> | undefined;
   /** Is told everything that happens. */
   readonly trace?: ((line: string) => void) | undefined;
-}
-
-/** What one schedule came to. */
-export interface SimulationResult {
-  readonly seed: number;
-  readonly problems: readonly string[];
-  readonly refused: number;
-  readonly takenOver: number;
-  readonly timedOut: number;
-  readonly reruns: number;
-  /** How often a breaker opened. */
-  readonly opened: number;
-  /** How often a worker that lived was taken for dead long before its lease ended. */
-  readonly takenForDead: number;
-  /** Deliveries that were found to wait for a generation without a worker. */
-  readonly unserved: number;
 }
 
 type Trouble = 'kill' | 'pause' | 'stop';
@@ -91,6 +78,7 @@ class Simulation {
   readonly #ran: Effect[] = [];
   readonly #failed = new Map<string, number>();
   readonly #starts = new Starts();
+  readonly #poisons: Poisons;
   readonly #onDead: Record<HandlerName, OnDead>;
   readonly #losses: SeededRandom;
   readonly #leaseMs: number;
@@ -108,6 +96,7 @@ class Simulation {
     const random = new SeededRandom(seed);
     this.#random = random;
     this.#faults = new SeededRandom(seed ^ 0x5bd1e995);
+    this.#poisons = new Poisons(new SeededRandom(seed ^ 0x165667b1));
     const temper = { ...temperOf(random), ...options.temper };
     // With a chance of its own: the rest of a schedule stays as it is.
     this.#losses = new SeededRandom(seed ^ 0x165667b1);
@@ -170,6 +159,7 @@ class Simulation {
       seed: this.#seed,
       problems: [...problems, ...violations({ ...about, generationOf })],
       ...this.#counts,
+      poisoned: this.#poisons.dead,
       reruns: [...sends.reruns.values()].reduce((sum, runs) => sum + runs, 0),
     };
   }
@@ -214,7 +204,10 @@ class Simulation {
       timeoutMs: temper.timeoutMs,
       hanging: () => (this.#isCalm ? 0 : temper.hanging),
       onDead: this.#onDead,
-      record: async (tx, effect) => tx.record(effect),
+      record: async (tx, effect) => {
+        tx.record(effect);
+        if (this.#poisons.has(effect)) throw new CommitCut(false);
+      },
       sendOn: (tx, from) => this.#senders.sendOn(tx, from),
       ran: (effect) => void this.#ran.push(effect),
       threw: (id, handler) => {
@@ -239,6 +232,7 @@ class Simulation {
 
   #observe(number: number, event: RelayEvent): void {
     this.#starts.observe(event);
+    this.#poisons.observe(event);
     if (event.kind === 'run-refused') this.#counts.refused += 1;
     if (event.kind === 'units-lost' && event.why === 'buried' && this.#leaseMs === LONG_LEASE_MS)
       this.#counts.takenForDead += 1;
