@@ -12,7 +12,7 @@ import type { Failure } from '../retry/failure.ts';
 import { deliveryOf, type InboxRow } from './row.ts';
 import type { HeldLease } from './lease.ts';
 import type { Rows } from './rows.ts';
-import { CommitUnknown, inTransaction } from './transaction.ts';
+import { CommitUnknown, withEffect } from './transaction.ts';
 import type { Wakeup } from './wakeup.ts';
 import type { Tenure, WorkerParts } from './worker.ts';
 
@@ -146,12 +146,17 @@ export class Handling {
     );
     try {
       // One that goes on after it was given up has a session that is over: none of its writes are kept.
-      await inTransaction(db.client, async (session) => {
-        attempt.signal.throwIfAborted();
-        await Promise.race([handle({ row, delivery, signal: attempt.signal }, session), late.promise]);
+      await withEffect(
+        db.client,
+        async (session) => {
+          attempt.signal.throwIfAborted();
+          await Promise.race([handle({ row, delivery, signal: attempt.signal }, session), late.promise]);
+        },
         // As the last step, so that an arrival of the same message does not wait for the handler.
-        if (!(await rows.finishIn(session, row))) throw new Taken();
-      });
+        async (session) => {
+          if (!(await rows.finishIn(session, row))) throw new Taken();
+        },
+      );
     } finally {
       effects.clearTimer(timer);
       unlink();

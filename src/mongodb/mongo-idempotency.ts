@@ -9,7 +9,7 @@ import { before, checkCollection, checkDb, ownCollection } from './collections.t
 import type { MongoDatabase } from './mongo-database.ts';
 import { type RecordDocument, SEEN, type SeenRecord, storedOf } from './record-document.ts';
 import { claimPipeline, endPipeline, ERASE, ofPerson, renewable, renewPipeline } from './record-pipelines.ts';
-import { CommitUnknown, inTransaction, transactionsOf } from './transaction.ts';
+import { CommitUnknown, transactionsOf, withEffect } from './transaction.ts';
 
 /** What `mongoIdempotency` takes. */
 export interface MongoIdempotencyOptions<Session> {
@@ -75,7 +75,7 @@ export function mongoIdempotency<Session>(options: MongoIdempotencyOptions<Sessi
     },
     async transaction(work) {
       await canCommit();
-      return inTransaction(db.client, work);
+      return withEffect(db.client, work, async (_, value) => value);
     },
   };
   // The sessions are those of the client that was handed in.
@@ -93,9 +93,7 @@ async function commitWork<T>(
 ): Promise<{ readonly kind: 'ended'; readonly value: T } | { readonly kind: 'late' }> {
   const beganMs = systemEffects.monoMs();
   try {
-    const value = await inTransaction(db.client, async (session) => {
-      const done = await work(session);
-      if (!session.inTransaction()) return done.value;
+    const value = await withEffect(db.client, work, async (session, done) => {
       // As the last step: a renewal in between makes the server refuse it, and the work is run again.
       const { answer, isRepeated } = await answered(systemEffects, endOf(records, claim, done.end, session));
       // Nor may it have ended before under the same owner: what belongs to that end is committed.

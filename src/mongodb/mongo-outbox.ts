@@ -16,7 +16,7 @@ import { type OutboxRow, rowOf } from './row.ts';
 import { Rows } from './rows.ts';
 import { hostOf, leasedWorker, runningUntil } from './running.ts';
 import { checkStart, type MongoStartOptions, type Running } from './start-options.ts';
-import { inTransaction, transactionsOf } from './transaction.ts';
+import { transactionsOf, withEffect } from './transaction.ts';
 
 /** What `mongoOutbox` takes. */
 export interface MongoOutboxOptions<Session> {
@@ -87,7 +87,7 @@ export function mongoOutbox<Session>(options: MongoOutboxOptions<Session>): Mong
     prepare,
     transaction: async (work) => {
       await prepare();
-      return inTransaction(db.client, work);
+      return withEffect(db.client, work, async (_, value) => value);
     },
     dead: deadMessages(rows),
     start: async (startOptions) => {

@@ -3,6 +3,7 @@ import { HoldfastError, isHoldfastError } from '../kernel/error.ts';
 import { createSleep } from '../kernel/sleep.ts';
 import { systemEffects } from '../system/effects.ts';
 import { answered } from './answered.ts';
+import { guardSession } from './guarded-session.ts';
 
 /** One state of the data throughout, and what is committed is on the disks of a majority. */
 const SAFELY: TransactionOptions = {
@@ -45,6 +46,28 @@ export async function inTransaction<T>(client: MongoClient, work: (session: Clie
       await sleep(longest * systemEffects.random());
     }
   }
+}
+
+/**
+ * The same with an effect, which is foreign code, and then `complete` in the same transaction, which is ours. The session of the effect
+ * refuses what would end its transaction with `TRANSACTION_CONTROL`, and is dead once the effect has ended, however it ended.
+ */
+export function withEffect<R, T>(
+  client: MongoClient,
+  effect: (session: ClientSession) => Promise<R>,
+  complete: (session: ClientSession, result: R) => Promise<T>,
+): Promise<T> {
+  return inTransaction(client, async (session) => {
+    const guarded = guardSession(session);
+    let result: R;
+    try {
+      result = await effect(guarded.session);
+    } finally {
+      guarded.close();
+    }
+    if (!session.inTransaction()) throw new HoldfastError('TRANSACTION_ENDED', {});
+    return complete(session, result);
+  });
 }
 
 /** In a session of its own: one whose rollback is not answered cannot begin anything else. */

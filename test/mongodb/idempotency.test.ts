@@ -76,7 +76,7 @@ describe('a commit in MongoDB', () => {
     expect(await store.find(claim.id)).toMatchObject({ status: 'completed' });
   });
 
-  test('whose work has ended the transaction by itself is refused [S1.3]', async ({ mongodb }) => {
+  test('whose work ends the transaction by itself is refused before that happens [S1.3]', async ({ mongodb }) => {
     const { store } = opened(mongodb);
     const claim = newClaim();
     await store.claim(claim);
@@ -84,7 +84,7 @@ describe('a commit in MongoDB', () => {
       await session.abortTransaction();
       return { value: 1, end: FINISH };
     });
-    await expect(work).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' });
+    await expect(work).rejects.toMatchObject({ code: 'TRANSACTION_CONTROL' });
     expect(await store.find(claim.id)).toMatchObject({ status: 'processing' });
   });
 });
