@@ -57,7 +57,7 @@ export function violations(end: EndState): readonly string[] {
     ...endings(end),
     ...effects(end),
     ...attempts(end),
-    ...starts(end),
+    ...inVain(end),
     ...generations(end),
     ...HANDLER_NAMES.flatMap((name) => order(end, name)),
   ];
@@ -135,8 +135,8 @@ function attempts({ store, failed, starts, deaths }: EndState): readonly string[
 }
 
 /** No delivery is started again and again without anything of it being counted. */
-function starts({ starts: of }: EndState): readonly string[] {
-  return of
+function inVain({ starts }: EndState): readonly string[] {
+  return starts
     .inVain()
     .flatMap(([name, most]) => (most > MOST_IN_VAIN ? [`${name} was started ${most} times and nothing counted`] : []));
 }
