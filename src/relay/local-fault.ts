@@ -50,7 +50,8 @@ export async function commitSafely<Tx>(
   targets: readonly CommitTarget[],
   effect: (tx: Tx) => Promise<void>,
 ): Promise<CommitOutcome | LocalFault> {
-  const before = host.watch.known;
+  // Right after the start it may not be known yet.
+  const before = host.watch.known ?? (await host.watch.look());
   let isCalled = false;
   let thrown: { readonly error: unknown } | undefined;
   try {

@@ -239,7 +239,7 @@ function payloadOf<Tx>(host: RunnerHost<Tx>, { event }: HandlerTake<unknown>, ru
 
 /** The payload of a delivery that was read without it, because it is large. */
 export async function fetchPayload<Tx>({ session, watch }: RunnerHost<Tx>, { delivery }: Run<Tx>): Promise<string> {
-  const before = watch.known;
+  const before = watch.known ?? (await watch.look());
   const [row] = await session.fetch([delivery], delivery.unit).catch(async (error: unknown) => {
     throw await faultOf(watch, before, error);
   });
