@@ -59,7 +59,7 @@ export function postgresJsDriver(
           // Of our own statements only: how long the application's may take is its own affair.
           const ours: Query = (text, params) => transaction.within(queryOn(tx)(text, params));
           await ours(limitStatements(restMs));
-          const open = new PostgresJsOpen(gate, effects, sql.CLOSE);
+          const open = new PostgresJsOpen(gate, effects, sql.CLOSE, () => transaction.isLost);
           const end = (): Promise<void> => {
             gate.close();
             return open.finish();

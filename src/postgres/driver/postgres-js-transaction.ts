@@ -43,6 +43,11 @@ export class PostgresJsTransaction<Sql extends Method> {
     this.#silent.promise.catch(() => undefined);
   }
 
+  /** The connection is gone, or counts as gone: what is sent to it reaches nobody, or somebody else. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
   /** What `work` gives, committed. Rejects with what it or the commit threw, or with `ConnectionLost`. */
   async run<T>(sql: PostgresJsBegin<Sql>, work: (tx: Sql) => Promise<T>): Promise<T> {
     let thrown: unknown;

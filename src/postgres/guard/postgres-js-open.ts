@@ -26,13 +26,15 @@ export class PostgresJsOpen {
   readonly #effects: Effects;
   /** What a cursor's function returns to end it. */
   readonly #closeCursor: unknown;
+  readonly #isLost: () => boolean;
   /** Of each COPY that runs: its stream, once the server has begun it. */
   readonly #copies = new Map<OpenStatement, { stream?: unknown; readonly ended: PromiseWithResolvers<void> }>();
 
-  constructor(gate: TransactionGate, effects: Effects, closeCursor: unknown) {
+  constructor(gate: TransactionGate, effects: Effects, closeCursor: unknown, isLost: () => boolean) {
     this.#gate = gate;
     this.#effects = effects;
     this.#closeCursor = closeCursor;
+    this.#isLost = isLost;
   }
 
   /** A statement is about to be sent. */
@@ -82,14 +84,21 @@ export class PostgresJsOpen {
     };
   }
 
-  /** Its function, whichever it is by then: a loop over a cursor puts another there for each part. */
+  /**
+   * Its function, whichever it is by then: a loop over a cursor puts another there for each part. Once the connection is lost it never
+   * ends: postgres.js would write the next request to a socket that is gone, which ends the process, or to the next connection.
+   */
   #watchCursor(statement: OpenStatement): void {
     if (statement.cursorFn === undefined || this.#closeCursor === undefined) return;
     let call: CursorCall | undefined = statement.cursorFn;
     const closed = this.#gate.closed.catch(() => this.#closeCursor);
     const guarded: CursorCall = async (rows) => {
-      if (!this.#gate.isOpen) return this.#closeCursor;
-      return Promise.race([call?.(rows), closed]);
+      try {
+        if (!this.#gate.isOpen) return this.#closeCursor;
+        return await Promise.race([call?.(rows), closed]);
+      } finally {
+        if (this.#isLost()) await new Promise<never>(nothing);
+      }
     };
     Object.defineProperty(statement, 'cursorFn', {
       get: () => guarded,
