@@ -8,6 +8,8 @@ import { eventHandlerClassifier } from '../retry/classifier.ts';
 import { type CommandContext, commandContext } from './command-context.ts';
 import type { CommandStore, StartedCommand } from './command-store.ts';
 
+const LOCK_NOT_AVAILABLE = '55P03';
+
 /** Handles one command. What it returns is the answer; throwing is a failed attempt. */
 export type HandleCommand<Payload, Tx> = (payload: Payload, ctx: CommandContext<Tx>) => unknown;
 
@@ -52,9 +54,14 @@ async function start<Tx>(
   return started;
 }
 
-/** That the database could not be asked is no fault of the command, and no attempt of it unless it goes on and on. */
-function notStarted(error: unknown): never {
-  if (eventHandlerClassifier(error).verdict === 'fail') throw error;
+/**
+ * A database that cannot be reached is no fault of the command, and no attempt of it unless it goes on and on. A row that another
+ * transaction has locked counts as taken: nothing was run, and writing a fault to it would wait for that lock while it holds the shard.
+ */
+function notStarted(error: unknown): 'taken' {
+  const { verdict, code } = eventHandlerClassifier(error);
+  if (code === LOCK_NOT_AVAILABLE) return 'taken';
+  if (verdict === 'fail') throw error;
   throw new LocalFault('database', error);
 }
 

@@ -262,6 +262,9 @@ describe('a transaction of PGlite', () => {
       const db = await sharedPglite();
       await db.exec('create table seen (line text)');
       const driver = driverOf(db);
+      // As a worker's link is by then: its first statement reads the default isolation level before it.
+      const link = driver.driver.link();
+      await link.query('select 1', []);
       const log: string[] = [];
       const mayGoOn = Promise.withResolvers<void>();
       let late: unknown;
@@ -279,10 +282,7 @@ describe('a transaction of PGlite', () => {
         await query(`select 1`, []);
       });
       await expect.poll(() => log).toEqual(['first hangs']);
-      const beat = driver.driver
-        .link()
-        .query('select 1', [])
-        .then(() => log.push('beat'));
+      const beat = link.query('select 1', []).then(() => log.push('beat'));
       expect(await errorOf(hanging)).toMatchObject({ code: 'TRANSACTION_RESTED', details: { restMs: SHORT_MS / 2 } });
       await Promise.all([second, beat]);
       expect(log).toEqual(['first hangs', 'beat', 'second begins']);
