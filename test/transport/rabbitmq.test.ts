@@ -132,7 +132,7 @@ describe('a message published to RabbitMQ', () => {
     for (const result of refused)
       expect(result).toMatchObject({ error: { code: 'BROKER_REFUSED', details: { place: `exchange "${prefix}order"` } } });
     const { seen } = await consuming(another());
-    await broker.publish([message({ n: 4 })]);
+    await expect.poll(() => broker.publish([message({ n: 4 })])).toEqual([{ kind: 'published' }]);
     await expect.poll(() => numbersOf(seen)).toContain(4);
   });
 
