@@ -48,6 +48,7 @@ describe('what a breaker takes for an outage', () => {
       { status: 501 },
       { code: '23505' },
       { code: '40001' },
+      { code: 'TRANSACTION_RESTED' },
     ];
     expect(own.map(judged)).toEqual(own.map(() => false));
     expect(isOutage({ verdict: 'fail', kind: 'network' })).toBe(false);

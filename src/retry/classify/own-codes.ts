@@ -104,7 +104,7 @@ export const OWN_CODES: Readonly<Record<ErrorCode, Rule>> = {
   TRANSACTION_CONTROL: { kind: 'invalid', verdict: 'fail' },
   TRANSACTION_ENDED: { kind: 'invalid', verdict: 'fail' },
   TRANSACTION_NOT_OPEN: { kind: 'invalid', verdict: 'fail' },
-  TRANSACTION_RESTED: { kind: 'timeout', verdict: 'retry' },
+  TRANSACTION_RESTED: { kind: 'database', verdict: 'retry' },
   TRANSACTION_UNFINISHED: { kind: 'invalid', verdict: 'fail' },
   TRANSACTION_UNKNOWN: { kind: 'invalid', verdict: 'fail' },
   WRAP_FAILED: { kind: 'invalid', verdict: 'fail' },
