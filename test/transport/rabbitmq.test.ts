@@ -119,7 +119,9 @@ describe('a message published to RabbitMQ', () => {
     await expect.poll(() => numbersOf(seen).toSorted((a, b) => a - b)).toEqual([1, 4]);
   });
 
-  test('fails while its exchange is deleted, and is published again once a reader has declared it [S1.5]', async ({ rabbitmq: server }) => {
+  test('fails while its exchange is deleted, and is published again once a reader has declared it [S1.5]', async ({
+    rabbitmq: server,
+  }) => {
     const { broker, another, prefix } = opened(server);
     const first = await consuming(another());
     expect(await broker.publish([message({ n: 1 })])).toEqual([{ kind: 'published' }]);
@@ -130,7 +132,9 @@ describe('a message published to RabbitMQ', () => {
     // The publisher leaves the exchange to the readers, who bind to it again: one it made itself would have no queue bound.
     const refused = await broker.publish([message({ n: 2 }), message({ n: 3 })]);
     for (const result of refused)
-      expect(result).toMatchObject({ error: { code: 'BROKER_REFUSED', details: { place: `exchange "${prefix}order"` } } });
+      expect(result).toMatchObject({
+        error: { code: 'BROKER_REFUSED', details: { place: `exchange "${prefix}order"` } },
+      });
     const { seen } = await consuming(another());
     await expect.poll(() => broker.publish([message({ n: 4 })])).toEqual([{ kind: 'published' }]);
     await expect.poll(() => numbersOf(seen)).toContain(4);
