@@ -95,7 +95,8 @@ function pgDriver(module: PgModule, target: DatabaseTarget): Driver {
 }
 
 interface PostgresJsSql {
-  reserve(): Promise<{ release(): void }>;
+  unsafe(text: string): Promise<unknown>;
+  reserve(): Promise<SqlConnection>;
   listen(channel: string, heard: () => void): Promise<unknown>;
   end(options: { timeout: number }): Promise<void>;
 }
@@ -107,24 +108,40 @@ function postgresJsDriver(module: PostgresJsModule, target: DatabaseTarget): Dri
   const connect = typeof module === 'function' ? module : module.default;
   const { host, port, user, password, database, url } = target;
   const options = {
-    max: CONNECTIONS,
     connect_timeout: target.connectMs / 1_000,
     onnotice: () => undefined,
     // Its query for them is awaited by nobody: where the server ends the connection meanwhile, that would end the process.
     fetch_types: false,
     connection: { application_name: NAME },
   };
-  const sql =
+  const open = (max: number): PostgresJsSql =>
     url === undefined
-      ? connect({ ...options, host, port, username: user, ...(password === undefined ? {} : { password }), database })
-      : connect(url, options);
+      ? connect({
+          ...options,
+          max,
+          host,
+          port,
+          username: user,
+          ...(password === undefined ? {} : { password }),
+          database,
+        })
+      : connect(url, { ...options, max });
+  const sql = open(CONNECTIONS);
   return {
     name: 'postgres.js',
     pool: sql as unknown as SqlConnection,
     reserve: async () => {
-      const reserved = await sql.reserve();
-      const connection = reserved as unknown as SqlConnection;
-      return { connection, processId: undefined, release: async () => reserved.release() };
+      // Without the types, reserve() never answers where it has to open a connection: one of its own is opened by a statement.
+      const own = open(1);
+      const end = async (): Promise<void> => own.end({ timeout: 1 });
+      try {
+        await own.unsafe('select 1');
+        const connection = await own.reserve();
+        return { connection, processId: undefined, release: end };
+      } catch (error) {
+        await end();
+        throw error;
+      }
     },
     listen: async (channel, heard) => {
       await sql.listen(channel, heard);

@@ -1,4 +1,5 @@
 import { HoldfastError } from '../kernel/error.ts';
+import { rowsOf } from './driver/postgres-js-rows.ts';
 
 /**
  * What a statement may be given. Everything travels as text, so that all clients send the same bytes: a placeholder is
@@ -221,7 +222,7 @@ function postgresJs(value: Loose): SqlRunner | undefined {
   const sql = value as unknown as PostgresJsSql;
   // A reserved connection has release and no account of its begin; of the others only a transaction has savepoint.
   const inTransaction = hasMethods(value, 'savepoint') || (hasMethods(value, 'release') && 'unknown');
-  return makeRunner('postgres.js', inTransaction, async (text, params) => sql.unsafe(text, params));
+  return makeRunner('postgres.js', inTransaction, async (text, params) => rowsOf(await sql.unsafe(text, params)));
 }
 
 function kysely(value: Loose): SqlRunner | undefined {
@@ -246,7 +247,7 @@ function drizzle(value: Loose): SqlRunner | undefined {
     const statement = { getSQL: (): unknown => statement, toQuery: (): unknown => ({ sql, params }) };
     try {
       const answer = await db.execute(statement);
-      return Array.isArray(answer) ? answer : (answer as RowsAnswer).rows;
+      return Array.isArray(answer) ? rowsOf(answer as unknown[]) : (answer as RowsAnswer).rows;
     } catch (error) {
       // Drizzle's wrapper has no SQLSTATE and puts every parameter into its message.
       throw error instanceof Error && 'params' in error && error.cause instanceof Error ? error.cause : error;

@@ -34,7 +34,7 @@ function fit(wanted: readonly string[], given: readonly string[]): Omit<PathMatc
       const value = decoded(found);
       if (value === undefined || value === '') return undefined;
       params[part.slice(1)] = value;
-    } else if (part !== (i === 0 ? found.toLowerCase() : found)) return undefined;
+    } else if (part !== found && (i > 0 || part.toLowerCase() !== found.toLowerCase())) return undefined;
     at += count;
   }
   return at === given.length ? { params, rest: '' } : undefined;

@@ -1,3 +1,4 @@
+import { isHoldfastError } from '../kernel/error.ts';
 import type { RelaySession } from './relay-store.ts';
 
 /**
@@ -35,8 +36,13 @@ export class DatabaseWatch {
   }
 
   async #look(): Promise<string | undefined> {
+    const ask = this.#session.incarnation;
     try {
-      this.#known = await this.#session.incarnation();
+      // Twice: a pool may give out the very connection whose loss is looked into, before it has noticed.
+      this.#known = await ask().catch((error: unknown) => {
+        if (isHoldfastError(error, 'DATABASE_TIMEOUT')) throw error;
+        return ask();
+      });
       return this.#known;
     } catch {
       return undefined;

@@ -1,8 +1,11 @@
+import { drizzle } from 'drizzle-orm/postgres-js';
 import { Pool, type PoolClient } from 'pg';
 import postgresJs from 'postgres';
 import { describe, expect, onTestFinished } from 'vitest';
 import { TcpProxy } from '../../src/chaos/tcp-proxy.ts';
+import { type PostgresJsInside, postgresJsDriver } from '../../src/postgres/driver/postgres-js-driver.ts';
 import { postgres } from '../../src/postgres/index.ts';
+import { sqlRunner } from '../../src/postgres/sql-runner.ts';
 import type { RelayStore } from '../../src/relay/relay-store.ts';
 import { systemEffects } from '../../src/system/effects.ts';
 import { needs, type TestServer } from '../support/needs.ts';
@@ -124,6 +127,30 @@ for (const { name, open } of CLIENTS) {
     });
   });
 }
+
+test('rows that postgres.js receives after its connection was lost in the middle of others stand first', async ({
+  postgres: server,
+}) => {
+  const sql = postgresJs(server.url, { max: 1, prepare: false });
+  onTestFinished(() => sql.end({ timeout: 1 }));
+  const driver = postgresJsDriver(sql as unknown as PostgresJsInside, systemEffects);
+  const lose = async (): Promise<unknown> =>
+    sql`select n, case when n = 5000 then pg_terminate_backend(pg_backend_pid()) end from generate_series(1, 50000) as n`.catch(
+      (error: unknown) => error,
+    );
+  const askAgain = async (ask: () => Promise<unknown>): Promise<unknown> => {
+    expect(await lose()).toMatchObject({ code: expect.stringMatching(/57P01|CONNECTION_CLOSED/) });
+    // Until its socket is closed the lost connection is given out again, and fails again.
+    for (;;) {
+      const answer = await ask().catch(() => undefined);
+      if (answer !== undefined) return answer;
+    }
+  };
+  const link = driver.link();
+  expect(await askAgain(() => link.query('select 1::text', []))).toEqual([['1']]);
+  expect(await askAgain(() => sqlRunner(sql).query('select 1::text as one'))).toEqual([{ one: '1' }]);
+  expect(await askAgain(() => sqlRunner(drizzle(sql)).query('select 1::text as one'))).toEqual([{ one: '1' }]);
+});
 
 // postgres.js waits for longer and longer by itself.
 test('a session over pg knocks less and less often at a database that is away, also to hear', async ({

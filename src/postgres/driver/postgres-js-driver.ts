@@ -4,6 +4,7 @@ import { PostgresJsOpen } from '../guard/postgres-js-open.ts';
 import { TransactionGate } from '../guard/transaction-gate.ts';
 import { encodeParam, type SqlParam } from '../sql-runner.ts';
 import { ConnectionLost, type Driver, type Link, type Query, type Row } from './driver.ts';
+import { rowsOf } from './postgres-js-rows.ts';
 import { type PostgresJsBegin, PostgresJsTransaction } from './postgres-js-transaction.ts';
 import { ANSWER_TIMEOUT_MS, withinLimit } from './time-limit.ts';
 import { limitStatements, restedTooLong, restLimit } from './transaction-limits.ts';
@@ -95,7 +96,7 @@ export function postgresJsDriver(
 
 function queryOn(sql: Sql): Query {
   return async (text, params) => {
-    if (params !== undefined) return sql.unsafe(text, params.map(encodeParam)).values();
+    if (params !== undefined) return rowsOf(await sql.unsafe(text, params.map(encodeParam)).values());
     await sql.unsafe(text);
     return [];
   };
@@ -146,7 +147,7 @@ class PostgresJsLink implements Link {
   async #query(text: string, params: readonly SqlParam[]): Promise<readonly Row[]> {
     this.#refuseIfClosed();
     const pending = this.#sql.unsafe(text, params.map(encodeParam));
-    return withinLimit(this.#effects, pending.values(), () => cancel(pending), this.#answerMs);
+    return rowsOf(await withinLimit(this.#effects, pending.values(), () => cancel(pending), this.#answerMs));
   }
 
   #refuseIfClosed(): void {

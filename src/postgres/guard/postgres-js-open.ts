@@ -1,4 +1,3 @@
-import { Readable, Writable } from 'node:stream';
 import { answerWithin } from '../../kernel/answer-within.ts';
 import type { Effects } from '../../kernel/effects.ts';
 import type { PostgresJsStatement } from './postgres-js-text.ts';
@@ -10,6 +9,15 @@ type CursorCall = (rows: unknown) => unknown;
 interface OpenStatement extends PostgresJsStatement {
   readonly streaming?: unknown;
   cursorFn?: CursorCall | undefined;
+}
+
+/** What is used of a Node stream: a COPY from us is one to write to, a COPY to us one to read. */
+interface CopyStream {
+  /** Only where it is written to. */
+  readonly writableEnded?: boolean;
+  on(event: 'error', heard: () => void): unknown;
+  destroy(error?: Error): unknown;
+  push?: (chunk: unknown) => boolean;
 }
 
 /** How long what an effect left open may take to end. */
@@ -28,7 +36,7 @@ export class PostgresJsOpen {
   readonly #closeCursor: unknown;
   readonly #isLost: () => boolean;
   /** Of each COPY that runs: its stream, once the server has begun it. */
-  readonly #copies = new Map<OpenStatement, { stream?: unknown; readonly ended: PromiseWithResolvers<void> }>();
+  readonly #copies = new Map<OpenStatement, { stream?: CopyStream; readonly ended: PromiseWithResolvers<void> }>();
 
   constructor(gate: TransactionGate, effects: Effects, closeCursor: unknown, isLost: () => boolean) {
     this.#gate = gate;
@@ -52,8 +60,8 @@ export class PostgresJsOpen {
     const error = this.#gate.unfinished('a COPY');
     let isHalf = false;
     for (const { stream } of this.#copies.values()) {
-      isHalf ||= stream instanceof Writable && !stream.writableEnded;
-      close(stream, error);
+      isHalf ||= stream?.writableEnded === false;
+      if (stream) close(stream, error);
     }
     const ended = [...this.#copies.values()].map((copy) => copy.ended.promise);
     await answerWithin(this.#effects, Promise.all(ended), CLOSING_MS, () => error);
@@ -62,7 +70,7 @@ export class PostgresJsOpen {
 
   /** postgres.js resolves a COPY twice: with its stream when it begins, and with its result when it has ended. */
   #watchCopy(statement: OpenStatement): void {
-    const copy: { stream?: unknown; readonly ended: PromiseWithResolvers<void> } = {
+    const copy: { stream?: CopyStream; readonly ended: PromiseWithResolvers<void> } = {
       ended: Promise.withResolvers<void>(),
     };
     this.#copies.set(statement, copy);
@@ -109,21 +117,20 @@ export class PostgresJsOpen {
   }
 }
 
-function isStream(value: unknown): value is Readable | Writable {
-  return value instanceof Readable || value instanceof Writable;
+function isStream(value: unknown): value is CopyStream {
+  return typeof value === 'object' && value !== null && 'destroy' in value && typeof value.destroy === 'function';
 }
 
-function close(stream: unknown, error: Error): void {
-  if (stream instanceof Writable) {
-    if (stream.writableEnded) return;
-    stream.on('error', nothing);
+function close(stream: CopyStream, error: Error): void {
+  if (stream.writableEnded === true) return;
+  stream.on('error', nothing);
+  if (stream.writableEnded === false) {
     stream.destroy(error);
-  } else if (stream instanceof Readable) {
-    stream.on('error', nothing);
-    stream.destroy();
-    // The rest of it stands before whatever comes next on the connection: it is read and dropped. One that was destroyed takes nothing,
-    // and postgres.js would stop reading.
-    stream.push = () => true;
-    Reflect.apply(Reflect.get(stream, '_read'), stream, [0]);
+    return;
   }
+  stream.destroy();
+  // The rest of it stands before whatever comes next on the connection: it is read and dropped. One that was destroyed takes nothing,
+  // and postgres.js would stop reading.
+  stream.push = () => true;
+  Reflect.apply(Reflect.get(stream, '_read') as () => void, stream, [0]);
 }
