@@ -256,6 +256,37 @@ describe('with postgres.js, an effect', () => {
     expect(calls).toBe(1);
     expect(await lines()).toEqual(['broken off', 'copy', 'cursor']);
   });
+
+  test('waits for the function of a cursor, and fails with what it throws, also for the last rows [X.3]', async ({
+    postgres,
+  }) => {
+    const { run, lines } = await onPostgresJs(postgres);
+    const fault = new Error('a row is wrong');
+    const throws = (): never => {
+      throw fault;
+    };
+    const rejects = async (): Promise<never> => Promise.reject(fault);
+    for (const size of [1, 2, 10]) {
+      for (const failing of [throws, rejects]) {
+        const failed = run((tx) => tx`select generate_series(1, 2)`.cursor(size, failing as never));
+        await expect(failed).rejects.toBe(fault);
+      }
+      let count = 0;
+      const looped = run(async (tx) => {
+        for await (const rows of tx`select generate_series(1, 2)`.cursor(size)) count += rows.length;
+      });
+      expect(await looped).toBe('kept');
+      expect(count).toBe(2);
+    }
+    const kept = run((tx) => {
+      const insert = async (rows: readonly { n: number }[]): Promise<void> => {
+        for (const { n } of rows) await tx`insert into effect values (${String(n)})`;
+      };
+      return tx`select generate_series(1, 2) n`.cursor(10, insert as never);
+    });
+    expect(await kept).toBe('kept');
+    expect(await lines()).toEqual(['1', '2']);
+  });
 });
 
 describe('a nested transaction that an effect leaves open undoes all of it: TRANSACTION_UNFINISHED', () => {

@@ -94,13 +94,15 @@ export class PostgresJsOpen {
 
   /**
    * Its function, whichever it is by then: a loop over a cursor puts another there for each part. Once the connection is lost it never
-   * ends: postgres.js would write the next request to a socket that is gone, which ends the process, or to the next connection.
+   * ends: postgres.js would write the next request to a socket that is gone, which ends the process, or to the next connection. For the
+   * last rows postgres.js does not wait for it, nor hear its error: the statement ends as it did, and when it has.
    */
   #watchCursor(statement: OpenStatement): void {
     if (statement.cursorFn === undefined || this.#closeCursor === undefined) return;
     let call: CursorCall | undefined = statement.cursorFn;
+    let running: Promise<unknown> | undefined;
     const closed = this.#gate.closed.catch(() => this.#closeCursor);
-    const guarded: CursorCall = async (rows) => {
+    const guarded = async (rows: unknown): Promise<unknown> => {
       try {
         if (!this.#gate.isOpen) return this.#closeCursor;
         return await Promise.race([call?.(rows), closed]);
@@ -109,11 +111,26 @@ export class PostgresJsOpen {
       }
     };
     Object.defineProperty(statement, 'cursorFn', {
-      get: () => guarded,
+      get: () => (rows: unknown) => {
+        running = guarded(rows);
+        running.catch(nothing);
+        return running;
+      },
       set: (next: CursorCall) => {
         call = next;
       },
     });
+    const { resolve } = statement;
+    statement.resolve = (result) => {
+      const last = running;
+      if (last === undefined) return resolve(result);
+      running = undefined;
+      // By what it has then: a loop puts others there.
+      void last.then(
+        () => statement.resolve(result),
+        (error: unknown) => statement.reject(error),
+      );
+    };
   }
 }
 
