@@ -30,8 +30,8 @@ const CLIENTS: readonly { readonly name: string; open(server: TestServer): unkno
   },
 ];
 
-function openPostgresJs(server: TestServer): ReturnType<typeof postgresJs> {
-  const sql = postgresJs(server.url, { max: 1, onnotice: () => undefined });
+function openPostgresJs(server: TestServer, onclose?: () => void): ReturnType<typeof postgresJs> {
+  const sql = postgresJs(server.url, { max: 1, onnotice: () => undefined, ...(onclose && { onclose }) });
   onTestFinished(() => sql.end({ timeout: 1 }));
   return sql;
 }
@@ -236,6 +236,49 @@ describe('a transaction of postgres.js', () => {
     expect(await errorOf(reading)).toBeInstanceOf(ConnectionLost);
     const next = (): Promise<unknown> => errorOf(driver.transaction(LONG_MS, async () => 'sound'));
     await expect.poll(next).toBe('no error');
+  });
+
+  test('whose session is ended while the function of a cursor runs sends nothing more for it, and the process lives', async ({
+    postgres: server,
+  }) => {
+    const seen = await witness(server, 'cursor_functions');
+    let closed = Promise.withResolvers<void>();
+    const driver = driverOf<TransactionSql>(openPostgresJs(server, () => closed.resolve()));
+    /** Loses its connection in a cursor's function, which ends once the connection is gone: by itself, or with the effect. */
+    const lost = (isAlone: boolean): Promise<unknown> =>
+      driver.transaction(LONG_MS, async (tx) => {
+        const end = async ([{ pid }]: [{ pid: number }]): Promise<void> => {
+          await seen.query(`select pg_terminate_backend($1)`, [pid]);
+          await (isAlone ? closed.promise : new Promise<never>(() => undefined));
+        };
+        const half = tx`select pg_backend_pid() as pid from generate_series(1, 1000)`.cursor(1, end as never);
+        await expect(half).rejects.toMatchObject({ code: '57P01' });
+        await closed.promise;
+        throw new Error('the effect gives up');
+      });
+    const next = (): Promise<unknown> => errorOf(driver.transaction(LONG_MS, async (tx) => tx`select 1`));
+    for (const isAlone of [true, false]) {
+      closed = Promise.withResolvers<void>();
+      expect(await errorOf(lost(isAlone))).toBeInstanceOf(ConnectionLost);
+      await expect.poll(next).toBe('no error');
+    }
+  });
+
+  test('goes on after an error of its server that only sounds like a lost connection', async ({ postgres: server }) => {
+    const seen = await witness(server, 'sounds_lost');
+    const driver = driverOf<TransactionSql>(openPostgresJs(server));
+    // As postgres_fdw and dblink say it of a server behind this one.
+    const elsewhere = `do $$ begin raise exception 'elsewhere' using errcode = '08006'; end $$`;
+    const works = driver.transaction(LONG_MS, async (tx) => {
+      await tx`insert into ${tx(seen.table)} values ('kept')`;
+      const failing = tx.savepoint((inner) => inner.unsafe(elsewhere));
+      await expect(failing).rejects.toMatchObject({ code: '08006' });
+      return 'works';
+    });
+    expect(await works).toBe('works');
+    const fails = driver.transaction(LONG_MS, async (tx) => tx.unsafe(elsewhere));
+    expect(await errorOf(fails)).toMatchObject({ code: '08006', severity: 'ERROR' });
+    expect(await seen.lines()).toEqual(['kept']);
   });
 
   test('rejects with what its function threw, also an error of another connection', async ({ postgres: server }) => {

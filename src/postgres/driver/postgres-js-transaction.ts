@@ -201,9 +201,13 @@ function isStatement(value: unknown): value is Statement {
   return value instanceof Promise && 'handler' in value && typeof value.handler === 'function' && 'reject' in value;
 }
 
-/** By the codes of postgres.js, and those of a server that goes away. */
+/**
+ * By the codes of postgres.js, and those of a server that goes away. Not a mere error of the server: such codes also come from another one
+ * behind it (postgres_fdw, dblink), and the session goes on. Taken for a loss, its connection would be held until the server ends it.
+ */
 function isLoss(error: unknown): boolean {
-  return /^(CONNECTION_|CONNECT_TIMEOUT|57P0|08)/.test(codeOf(error));
+  const isSessionAlive = (error as { readonly severity?: unknown } | null)?.severity === 'ERROR';
+  return !isSessionAlive && /^(CONNECTION_|CONNECT_TIMEOUT|57P0|08)/.test(codeOf(error));
 }
 
 /** Only of a statement: a call of the application's may fail alike. */
