@@ -65,20 +65,30 @@ function* statementHeads(text: string, hasEscapes: boolean): Generator<readonly 
   let head: SqlToken[] = [];
   let last: SqlToken = '';
   let isInBody = false;
+  let depth = 0;
   for (const token of sqlTokens(text, hasEscapes)) {
+    if (token === '(') depth += 1;
+    if (token === ')') depth -= 1;
     if (token === ';') {
       if (head.length > 0) yield head;
       head = [];
+      depth = 0;
     } else if (token === 'end' && isInBody && (head.length === 0 || last === 'atomic')) {
       // The end of a function's body: `create function … begin atomic …; …; end`.
       isInBody = false;
     } else {
-      if (token === 'atomic' && last === 'begin' && head[0] === 'create') isInBody = true;
+      // Elsewhere they may be a column and its name.
+      if (token === 'atomic' && last === 'begin' && depth === 0 && isRoutine(head)) isInBody = true;
       if (head.length < HEAD) head.push(token);
     }
     last = token;
   }
   if (head.length > 0) yield head;
+}
+
+function isRoutine(head: readonly SqlToken[]): boolean {
+  const kind = head[head[1] === 'or' ? 3 : 1];
+  return head[0] === 'create' && (kind === 'function' || kind === 'procedure');
 }
 
 function controlOf(head: readonly SqlToken[]): TransactionControl | undefined {
