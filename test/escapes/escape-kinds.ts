@@ -1,6 +1,7 @@
 import type { Transaction } from '@electric-sql/pglite';
 import pg, { type PoolClient } from 'pg';
 import Cursor from 'pg-cursor';
+import QueryStream from 'pg-query-stream';
 import postgresJs, { type TransactionSql } from 'postgres';
 import { onTestFinished } from 'vitest';
 import { postgres, postgresIdempotency, type SqlPool, type TransactionOf } from '../../src/postgres/index.ts';
@@ -97,6 +98,7 @@ export const PG: EscapeKind<PoolClient> = {
       }),
     'a query made by hand': (tx) => tx.query(new pg.Query('commit') as never),
     'a cursor': async (tx) => tx.query(new Cursor('commit')).read(1),
+    'a stream of rows': (tx) => tx.query(new QueryStream('commit').on('error', () => undefined)),
     'an object that speaks to the connection': (tx) =>
       tx.query({ submit: (connection: { query(text: string): void }) => connection.query('commit') } as never),
   },
@@ -111,6 +113,7 @@ export const POSTGRES_JS: EscapeKind<TransactionSql> = {
   nested: (tx, work) => tx.savepoint(work),
   misuses: {
     'a template': (tx) => tx`commit`,
+    'a list of texts': (tx) => tx.unsafe(['select 1; commit'] as never).simple(),
     'a part of a template': (tx) => tx`select 1 ${tx.unsafe('; commit')}`.simple(),
     'a value in a list': (tx) => tx`insert into x ${tx({ a: tx.unsafe('1); commit; select (1') as never })}`.simple(),
     'a prepared transaction': (tx) => loose(tx)['prepare']?.('escape'),
@@ -136,5 +139,6 @@ export const PGLITE: EscapeKind<Transaction> = {
     rollback: (tx) => tx.rollback(),
     'a statement with parameters': (tx) => tx.query('commit', []),
     'a template': (tx) => tx.sql`commit`,
+    'a list of texts': (tx) => tx.exec(['select 1; commit'] as never),
   },
 };

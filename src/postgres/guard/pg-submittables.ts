@@ -8,6 +8,8 @@ import type { TransactionGate } from './transaction-gate.ts';
 export interface Submittable {
   submit(connection: unknown): unknown;
   readonly text?: unknown;
+  /** Of a stream of rows: what it reads from, which has the text. */
+  readonly cursor?: { readonly text?: unknown };
   /** Of a cursor. */
   close?(): Promise<unknown>;
   /** Of streams. */
@@ -43,7 +45,9 @@ export class PgSubmittables {
   query(config: Submittable, values: unknown, callback: unknown): unknown {
     const { connection } = this.#client;
     this.#gate.requireOpen();
-    this.#gate.refuseControl(typeof config.text === 'string' ? config.text : '');
+    // Refused before it is sent: where it says no only then, the connection is of no use any more.
+    for (const text of [config.text, config.cursor?.text])
+      this.#gate.refuseControl(typeof text === 'string' ? text : '');
     // The native client hands itself to such objects.
     if (connection === undefined) throw this.#gate.refusal('an object that speaks to the connection by itself');
     const { promise: ended, resolve } = Promise.withResolvers<void>();

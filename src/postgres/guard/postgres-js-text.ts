@@ -23,7 +23,9 @@ const DEEPEST = 6;
  * from rows and columns stands for itself only where it has statements inside, which are text too.
  */
 export function rawText(statement: { readonly strings: readonly string[]; readonly args: readonly unknown[] }): string {
-  const { strings, args } = statement;
+  const { args } = statement;
+  // What was given for a text becomes one when it is written: a list with one in it is taken too.
+  const strings = statement.strings.map(String);
   let text = strings[0] ?? '';
   for (let at = 1; at < strings.length; at += 1) text += textOfPart(args[at - 1], 0) + (strings[at] ?? '');
   return text;
