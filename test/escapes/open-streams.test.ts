@@ -326,3 +326,35 @@ describe('a nested transaction that an effect leaves open undoes all of it: TRAN
     expect(await lines()).toEqual([]);
   });
 });
+
+describe('an effect that fails gives back what its session has locked, for the next that has its connection', () => {
+  const LOCK = 'select pg_advisory_lock(4711)';
+  const HELD = `select count(*)::int as held from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()`;
+
+  test('with pg [X.3]', async ({ postgres }) => {
+    const { run } = await onPg(postgres);
+    for (const then of ['select 1 / 0', 'commit', 'begin']) {
+      const failing = run(async (tx) => {
+        await tx.query(LOCK);
+        await tx.query(then);
+        await Promise.reject(new Error('after it'));
+      });
+      await expect(failing).rejects.toBeInstanceOf(Error);
+      expect(await run(async (tx) => expect((await tx.query(HELD)).rows).toEqual([{ held: 0 }]))).toBe('kept');
+    }
+  });
+
+  test('with postgres.js [X.3]', async ({ postgres }) => {
+    const { run } = await onPostgresJs(postgres);
+    for (const then of ['select 1 / 0', 'commit', 'begin']) {
+      const failing = run(async (tx) => {
+        await tx.unsafe(LOCK);
+        await tx.unsafe(then);
+        // Left open, it fails without an error of its own.
+        if (then !== 'begin') await Promise.reject(new Error('after it'));
+      });
+      await expect(failing).rejects.toBeInstanceOf(Error);
+      expect(await run(async (tx) => expect([...(await tx.unsafe(HELD))]).toEqual([{ held: 0 }]))).toBe('kept');
+    }
+  });
+});

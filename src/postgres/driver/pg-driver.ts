@@ -6,7 +6,7 @@ import { encodeParam, type SqlParam } from '../sql-runner.ts';
 import { ConnectionLost, type Driver, type Link, type Query, type Row, type Subscription } from './driver.ts';
 import { isReadOnly, sqlStateOf } from './database-error.ts';
 import { ANSWER_TIMEOUT_MS, withinLimit } from './time-limit.ts';
-import { limitStatements, restedTooLong, restLimit } from './transaction-limits.ts';
+import { limitStatements, restedTooLong, restLimit, UNLOCK_SESSION } from './transaction-limits.ts';
 import { Turns } from './turns.ts';
 
 interface PgAnswer {
@@ -221,7 +221,7 @@ async function pooledTransaction<R, T>(
     gate.close();
     if (isReadOnly(error)) isLost = true;
     if (!isLost) await guard.finish().catch(nothing);
-    if (!isLost && !guard.isBusy) await within(client.query({ text: 'rollback' })).catch(onError);
+    if (!isLost && !guard.isBusy) await within(client.query({ text: `rollback; ${UNLOCK_SESSION}` })).catch(onError);
     if (isRested) throw restedTooLong(restMs, error);
     throw isLost ? new ConnectionLost('connection lost', { cause: error }) : error;
   } finally {

@@ -7,7 +7,7 @@ import { ConnectionLost, type Driver, type Link, type Query, type Row } from './
 import { rowsOf } from './postgres-js-rows.ts';
 import { type PostgresJsBegin, PostgresJsTransaction } from './postgres-js-transaction.ts';
 import { ANSWER_TIMEOUT_MS, withinLimit } from './time-limit.ts';
-import { limitStatements, restedTooLong, restLimit } from './transaction-limits.ts';
+import { limitStatements, restedTooLong, restLimit, UNLOCK_SESSION } from './transaction-limits.ts';
 import { Turns } from './turns.ts';
 
 interface Pending extends PromiseLike<unknown> {
@@ -65,13 +65,18 @@ export function postgresJsDriver(
             gate.close();
             return open.finish();
           };
-          const result = await effect(guardPostgresJs(tx, gate, open)).catch(async (error: unknown) => {
-            await end().catch(nothing);
+          try {
+            const result = await effect(guardPostgresJs(tx, gate, open));
+            await end();
+            gate.requireNoNested();
+            return await complete(ours, result);
+          } catch (error) {
+            if (gate.isOpen) await end().catch(nothing);
+            // In the transaction that postgres.js will roll back: after that the connection is another's.
+            const unlock = (): Promise<unknown> => queryOn(tx)(`rollback and chain; ${UNLOCK_SESSION}`);
+            if (!open.isBusy) await withinLimit(effects, unlock(), nothing, answerMs).catch(nothing);
             throw error;
-          });
-          await end();
-          gate.requireNoNested();
-          return complete(ours, result);
+          }
         });
       } catch (error) {
         gate.close();

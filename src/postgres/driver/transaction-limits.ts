@@ -31,3 +31,9 @@ export const IS_SAME_TRANSACTION = `current_setting('holdfast.effect', true) = '
 export function restedTooLong(restMs: number, cause?: unknown): HoldfastError<'TRANSACTION_RESTED'> {
   return new HoldfastError('TRANSACTION_RESTED', { restMs: Math.ceil(restMs) }, { cause });
 }
+
+/**
+ * Runs after a rollback, which undoes all of an effect but the advisory locks it took for its session: pooled, the connection would hold
+ * them until it is closed, and the next attempt would wait for them on another.
+ */
+export const UNLOCK_SESSION = 'select pg_catalog.pg_advisory_unlock_all()';

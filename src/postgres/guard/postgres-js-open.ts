@@ -68,6 +68,11 @@ export class PostgresJsOpen {
     if (isHalf) throw error;
   }
 
+  /** True when a COPY is still open: the connection takes no other statement. */
+  get isBusy(): boolean {
+    return this.#copies.size > 0;
+  }
+
   /** postgres.js resolves a COPY twice: with its stream when it begins, and with its result when it has ended. */
   #watchCopy(statement: OpenStatement): void {
     const copy: { stream?: CopyStream; readonly ended: PromiseWithResolvers<void> } = {
