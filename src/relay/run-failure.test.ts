@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createClassifier } from '../retry/classifier.ts';
 import { eventHandler } from '../retry/policies.ts';
+import type { Policy } from '../retry/policy.ts';
+import { constant } from '../retry/schedule.ts';
 import { TerminalHandlerError } from '../retry/terminal-handler-error.ts';
 import type { HandlerDefinition } from './handler.ts';
 import type { Delivery } from './relay-store.ts';
@@ -171,6 +173,23 @@ describe('a failure because of an outage', () => {
     const delay = (failed: Partial<FailedAttempt>): unknown => plan(refused, { of: { ...waits }, failed }).event.next;
     expect(delay({ heldMs: 1_250 })).toMatchObject({ delayMs: 1_250 });
     expect(delay({})).toMatchObject({ delayMs: 1_000 });
+  });
+
+  test('waits 4 s, or a tenth of what the outage has lasted, at most, and never less than the first step of its schedule [X.10]', () => {
+    const delays = (policy: Policy): number[] =>
+      afterEach(Array<Error>(40).fill(answered(503)), { ...waits, policy }).map(({ event: { next } }) =>
+        next.kind === 'retry' ? next.delayMs : NaN,
+      );
+    const grown = delays(eventHandler);
+    expect(grown.slice(0, 4)).toEqual([1_000, 2_000, 4_000, 4_000]);
+    let lastedMs = 0;
+    for (const delayMs of grown) {
+      expect(delayMs).toBeLessThanOrEqual(Math.max(4_000, lastedMs * 0.1));
+      lastedMs += delayMs;
+    }
+    expect(grown.at(-1)).toBe(16_000);
+    const steps = { ...eventHandler, schedule: constant(60_000) };
+    expect(new Set(delays(steps))).toEqual(new Set([60_000]));
   });
 
   test('spends an attempt where the handler has no budget for outages, and where a time limit of its policy ends first [S4.2]', () => {

@@ -18,7 +18,7 @@ export interface OutageResult {
   readonly dead: number;
   /** Calls that failed. */
   readonly wasted: number;
-  /** How long messages took, sorted, counted from when they were sent or the provider was back, whichever is later. */
+  /** Sorted: how long messages took that waited when the provider was back, from then on; of all, from sending, where it never is. */
   readonly delaysMs: readonly number[];
 }
 
@@ -31,7 +31,7 @@ export interface OutageOptions {
 }
 
 const TIME_LIMIT_MS = 2_000;
-const CALL_MS = 5;
+const FAILED_MS = 5;
 const CONCURRENCY = 64;
 const REST_MS = 60_000;
 const REST_ROUNDS = 60;
@@ -48,6 +48,7 @@ export async function simulateOutage({ provider, traffic, sendsMs, seed }: Outag
   const hf = holdfast({ service: 'simulation', store });
   const sentAt: number[] = [];
   const delays: number[] = [];
+  let delivered = 0;
   const calls = new Map<number, number>();
   let wasted = 0;
   hf.on(
@@ -57,10 +58,15 @@ export async function simulateOutage({ provider, traffic, sendsMs, seed }: Outag
       const before = calls.get(n) ?? 0;
       calls.set(n, before + 1);
       const result = provider.call({ atMs: clock.monoMs(), before, random });
-      if (result !== undefined) wasted += 1;
-      await new Promise<void>((resolve) => void clock.setTimer(resolve, result === 'hangs' ? 3_600_000 : CALL_MS));
-      if (result !== undefined && result !== 'hangs') throw result.error;
-      delays.push(clock.monoMs() - Math.max(sentAt[n] ?? 0, provider.recoversAtMs));
+      const isGood = typeof result === 'object' && 'tookMs' in result;
+      if (!isGood) wasted += 1;
+      const tookMs = isGood ? result.tookMs : result === 'hangs' ? 3_600_000 : FAILED_MS;
+      await new Promise<void>((resolve) => void clock.setTimer(resolve, tookMs));
+      if (!isGood) throw result === 'hangs' ? new Error('hung') : result.error;
+      delivered += 1;
+      const [atMs, sentMs, { recoversAtMs }] = [clock.monoMs(), sentAt[n] ?? 0, provider];
+      if (recoversAtMs === 0) delays.push(atMs - sentMs);
+      else if (sentMs <= recoversAtMs && atMs >= recoversAtMs) delays.push(atMs - recoversAtMs);
     },
     { concurrency: CONCURRENCY, timeoutMs: TIME_LIMIT_MS },
   );
@@ -77,10 +83,10 @@ export async function simulateOutage({ provider, traffic, sendsMs, seed }: Outag
     await clock.advance(traffic.everyMs);
   }
   // Until all is delivered; what is not by then does not come.
-  for (let round = 0; round < REST_ROUNDS && delays.length < sentAt.length; round++) await clock.advance(REST_MS);
+  for (let round = 0; round < REST_ROUNDS && delivered < sentAt.length; round++) await clock.advance(REST_MS);
   Error.stackTraceLimit = limit;
   const dead = store.deadLetters().length;
   await clock.settle(running.stop({ drainMs: 1 }));
   delays.sort((a, b) => a - b);
-  return { sent: sentAt.length, delivered: delays.length, dead, wasted, delaysMs: delays };
+  return { sent: sentAt.length, delivered, dead, wasted, delaysMs: delays };
 }

@@ -7,8 +7,11 @@ export interface OutageRow extends OutageResult {
   readonly provider: string;
   /** Messages. */
   readonly perSecond: number;
-  /** 0: it is never down for good. */
+  /** 0: it never recovers. */
   readonly downMs: number;
+  readonly failuresEach: number;
+  /** How many outages. */
+  readonly runs: number;
 }
 
 interface TrafficPlan extends Traffic {
@@ -28,6 +31,9 @@ const MANY: readonly TrafficPlan[] = [
   { name: '1,000 a second', everyMs: 10, each: 10, downMs: 10_000, sendsMs: 20_000, runs: 1 },
 ];
 
+/** How many lines the whole table has, without its head. */
+export const TABLE_ROWS = (FEW.length + MANY.length) * providers(0).length;
+
 /** Every provider under every traffic. The same each time. `isFull`: also under heavy traffic. */
 export async function outageTable(isFull: boolean): Promise<readonly OutageRow[]> {
   const rows: OutageRow[] = [];
@@ -39,11 +45,11 @@ export async function outageTable(isFull: boolean): Promise<readonly OutageRow[]
 
 async function rowOf(plan: TrafficPlan, place: number): Promise<OutageRow> {
   const results: OutageResult[] = [];
-  let [name, downMs] = ['', 0];
+  let [name, downMs, failuresEach] = ['', 0, 0];
   for (let run = 0; run < plan.runs; run++) {
     const provider: Provider | undefined = providers(plan.downMs + run * 777)[place];
     if (!provider) continue;
-    name = provider.name;
+    ({ name, failuresEach } = provider);
     downMs = provider.recoversAtMs === 0 ? 0 : plan.downMs;
     results.push(await simulateOutage({ provider, traffic: plan, sendsMs: plan.sendsMs, seed: run + 1 }));
   }
@@ -53,6 +59,8 @@ async function rowOf(plan: TrafficPlan, place: number): Promise<OutageRow> {
     traffic: plan.name,
     provider: name,
     downMs,
+    failuresEach,
+    runs: results.length,
     delaysMs,
     perSecond: (plan.each * 1e3) / plan.everyMs,
     sent: sum(({ sent }) => sent),
@@ -62,7 +70,7 @@ async function rowOf(plan: TrafficPlan, place: number): Promise<OutageRow> {
   };
 }
 
-/** The table as it stands in the docs. */
+/** The table as the docs show it. */
 export function outageMarkdown(rows: readonly OutageRow[]): string {
   const lines = rows.map(({ traffic, provider, downMs, sent, delivered, dead, wasted, delaysMs }) => {
     const cells = [
