@@ -7,7 +7,7 @@ import { Pauses, type Step } from './pauses.ts';
 import { streamOf, STREAMS, type StreamKind } from './streams.ts';
 
 /** Where a client leaves; `never` is the one that stays, whose outcome all others must find. */
-const LEAVES = ['never', 'auth', 'claim', 'handler', 'reply'] as const satisfies readonly (Step | 'never')[];
+const LEAVES = ['never', 'auth', 'claim', 'handler', 'reply', 'end'] as const satisfies readonly (Step | 'never')[];
 type Leave = (typeof LEAVES)[number];
 
 const FIRST = 'line 1\n';

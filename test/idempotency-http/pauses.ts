@@ -1,8 +1,11 @@
 import type { IdempotencyStore } from '../../src/idempotency/index.ts';
 import { personId } from '../../src/idempotency/record-id.ts';
 
-/** Where the first request of a person can be stopped: in a hook before the guard, with its key claimed, in the handler, in the reply. */
-export type Step = 'auth' | 'claim' | 'handler' | 'reply';
+/**
+ * Where the first request of a person can be stopped: in a hook before the guard, with its key claimed, in the handler, in the reply, or
+ * when the reply is whole and about to be stored.
+ */
+export type Step = 'auth' | 'claim' | 'handler' | 'reply' | 'end';
 
 /** A request that stops once. */
 interface Stop {
@@ -38,7 +41,7 @@ export class Pauses {
     await stop?.passed;
   }
 
-  /** The same store, whose claims are granted, and answered after the stop. */
+  /** The same store, whose claims are granted, and answered after the stop, and whose ends are written after it. */
   store(store: IdempotencyStore): IdempotencyStore {
     return {
       ...store,
@@ -46,6 +49,10 @@ export class Pauses {
         const answer = await store.claim(claim);
         await this.#at(`claim ${claim.person}`);
         return answer;
+      },
+      end: async (claim, end) => {
+        await this.#at(`end ${claim.person}`);
+        return store.end(claim, end);
       },
     };
   }

@@ -10,17 +10,29 @@ export async function contextOf({ req }: { req: express.Request }): Promise<{ pe
   return { person: req.get('x-person') ?? 'ada' };
 }
 
+interface AppOptions {
+  /** Called with who asks before the guard begins. */
+  readonly auth?: (person: string) => Promise<void>;
+  readonly maxReplyBytes?: number;
+}
+
 /** Apollo Server on Express, with one mutation that takes an order. */
 export async function apolloApp(
   typeDefs: string,
   idem: Idempotency<never>,
-  place: (asked: Order) => Promise<string>,
+  place: (asked: Order) => Promise<string | null>,
+  { auth, maxReplyBytes }: AppOptions = {},
 ): Promise<express.Express> {
   const server = new ApolloServer<{ person: string }>({
     typeDefs,
     resolvers: { Mutation: { place: (_: unknown, asked: Order) => place(asked) } },
-    plugins: [idempotent(idem, { person: ({ contextValue }) => contextValue.person })],
+    plugins: [idempotent(idem, { person: ({ contextValue }) => contextValue.person, maxReplyBytes })],
   });
   await server.start();
-  return express().use('/graphql', express.json(), expressMiddleware(server, { context: contextOf }));
+  const context = async (asked: { req: express.Request }): Promise<{ person: string }> => {
+    const found = await contextOf(asked);
+    await auth?.(found.person);
+    return found;
+  };
+  return express().use('/graphql', express.json(), expressMiddleware(server, { context }));
 }
