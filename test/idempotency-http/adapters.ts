@@ -98,7 +98,7 @@ export const ADAPTERS: readonly Adapter[] = [
 ];
 
 /**
- * Those that are also tried with processes that are killed and stores that are away. What differs from one framework to the next is
+ * Those that are also tried with stores that are away and clocks that differ. What differs from one framework to the next is
  * tried with all of them; Koa and Nest stand on the same response as Express and Fastify, and are here in the full amount only.
  */
 export const TRIED_HARDER: readonly Adapter[] = ADAPTERS.slice(0, amount(4, ADAPTERS.length));

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { needs } from '../support/needs.ts';
-import { TRIED_HARDER } from './adapters.ts';
+import { ADAPTERS } from './adapters.ts';
 import { newOrder, openEffects, outcome, type Placed, send, settled } from './orders.ts';
 import { stepProcess } from './step-process.ts';
 import { type Step, STEPS } from './steps.ts';
@@ -63,7 +63,7 @@ function expected({ order, stopAt }: Placed, [answer]: Outcome): object {
   return { stopAt, status: 201, text, isReplay: answer === 'replayed' };
 }
 
-describe.each(TRIED_HARDER)('$name whose process is killed', (adapter) => {
+describe.each(ADAPTERS)('$name whose process is killed', (adapter) => {
   test(`${adapter.name}: killed at any step, the next process does what the route's policy promises [S1.12] [X.15]`, async ({
     postgres,
     redis,

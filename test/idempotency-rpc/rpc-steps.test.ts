@@ -28,9 +28,9 @@ const PROTOCOLS = [
   { name: 'gRPC', route: 'grpc', refused: status.FAILED_PRECONDITION, away: status.UNAVAILABLE },
   // The same steps as GraphQL, with another way in and out.
   { name: 'Apollo Server', route: 'apollo', refused: 409, away: 503 },
-].slice(0, amount(2, 3));
+];
 
-describe.each(PROTOCOLS)('$name', ({ name, route, refused, away }) => {
+describe.each(PROTOCOLS)('$name whose process is killed', ({ name, route, refused }) => {
   test(`${name}: killed at any step, the next process runs what was not claimed, replays what was stored and refuses the rest [X.15]`, async ({
     postgres,
     redis,
@@ -65,7 +65,9 @@ describe.each(PROTOCOLS)('$name', ({ name, route, refused, away }) => {
       }),
     );
   });
+});
 
+describe.each(PROTOCOLS.slice(0, amount(2, 3)))('$name and its store', ({ name, route, away }) => {
   test.for(['killed', 'stopped'] as const)(
     `${name}: its store %s at any step, nothing that is new runs and nothing runs twice [S1.3]`,
     async (how, { postgres, redisServer }) => {
