@@ -6,6 +6,7 @@ import { getRequestListener } from '@hono/node-server';
 import express, { type Request as ExpressRequest, type Response as ExpressResponse } from 'express';
 import fastify, { type FastifyRequest } from 'fastify';
 import { type Context, Hono } from 'hono';
+import { stream as streamBytes, streamText } from 'hono/streaming';
 import * as onExpress from '../../src/express/index.ts';
 import * as onFastify from '../../src/fastify/index.ts';
 import * as onHono from '../../src/hono/index.ts';
@@ -65,15 +66,15 @@ export const ADAPTERS: readonly Adapter[] = [
   { name: 'Express', streams: ['node bytes', 'node texts', 'writes', 'pipeline'], serve: serveExpress },
   {
     name: 'Fastify',
-    streams: ['node bytes', 'node texts', 'web bytes', 'web texts', 'a Response'],
+    streams: ['node bytes', 'node texts', 'web bytes', 'web texts', 'a Response', 'writes', 'pipeline'],
     serve: serveFastify,
   },
-  { name: 'Hono', streams: ['web bytes', 'web texts', 'a Response'], serve: serveHono },
+  { name: 'Hono', streams: ['web bytes', 'web texts', 'a Response', 'writes', 'pipeline'], serve: serveHono },
   { name: 'a fetch handler', streams: ['web bytes', 'web texts', 'a Response'], serve: serveFetch },
   // Loaded when they are used: every process that tests start would wait for them.
   {
     name: 'Koa',
-    streams: ['node bytes', 'node texts', 'web bytes', 'a Response'],
+    streams: ['node bytes', 'node texts', 'web bytes', 'web texts', 'a Response', 'writes', 'pipeline'],
     serve: async (idem, options, handle, auth) => {
       const { koaApp } = await import('./koa-app.ts');
       return listening(koaApp(idem, routeOptions(options, headerOfNode), handle, auth));
@@ -89,7 +90,7 @@ export const ADAPTERS: readonly Adapter[] = [
   },
   {
     name: 'Nest on Fastify',
-    streams: ['node bytes', 'node texts', 'web bytes', 'a Response'],
+    streams: ['node bytes', 'node texts', 'web bytes', 'web texts', 'a Response', 'writes', 'pipeline'],
     serve: async (idem, options, handle, auth) => {
       const { serveNestOnFastify } = await import('./nest-app.ts');
       return serveNestOnFastify(idem, routeOptions(options, headerOfNode), handle, auth);
@@ -187,6 +188,11 @@ async function serveFastify<Tx>(
         if (status !== undefined) void reply.code(status);
         void reply.headers(headers);
         const plain = typeof body === 'string' ? body : body && Buffer.from(body);
+        if (stream !== undefined && ('writes' in stream || 'pipeline' in stream)) {
+          reply.hijack();
+          reply.raw.writeHead(status ?? 200, headers);
+          return writeTo(reply.raw, stream);
+        }
         await reply.send(stream ?? (pieces === undefined ? plain : Readable.from(pieces())));
       };
       const made = await handle({
@@ -224,13 +230,25 @@ async function serveHono<Tx>(
       routeOptions<Context>(options, ({ req }, name) => headerOf(req.raw, name)),
     ),
     async (context) => {
-      const work = await fetchWork<Tx>(context.req.raw, (tx) => onHono.runOf<Tx>(context).commit(tx));
+      const answer = (reply: Reply): Response => withHelper(context, reply) ?? toResponse(reply);
+      const work = await fetchWork<Tx>(context.req.raw, (tx) => onHono.runOf<Tx>(context).commit(tx), answer);
       const reply = await handle(work);
-      return reply === undefined ? work.committed() : toResponse(reply);
+      return reply === undefined ? work.committed() : answer(reply);
     },
   );
   app.onError((_error, context) => context.text('it failed', 500));
   return listening(nodeServer(app.fetch));
+}
+
+/** What is written bit by bit, by the helpers of Hono. */
+function withHelper(context: Context, { stream: streamed, headers = {} }: Reply): Response | undefined {
+  if (streamed === undefined || !('writes' in streamed || 'pipeline' in streamed)) return undefined;
+  for (const [name, value] of Object.entries(headers)) context.header(name, String(value));
+  if ('pipeline' in streamed)
+    return streamBytes(context, (to) => to.pipe(Readable.toWeb(streamed.pipeline) as ReadableStream));
+  return streamText(context, async (to) => {
+    for await (const text of streamed.writes) await to.write(text);
+  });
 }
 
 async function serveFetch<Tx>(
@@ -240,7 +258,7 @@ async function serveFetch<Tx>(
   auth?: Auth,
 ): Promise<Listening> {
   const guarded = idempotent(idem, routeOptions(options, headerOf), async (request, run) => {
-    const work = await fetchWork<Tx>(request, async (made) => run.commit(made));
+    const work = await fetchWork<Tx>(request, async (made) => run.commit(made), toResponse);
     const reply = await handle(work);
     return reply === undefined ? work.committed() : toResponse(reply);
   });
@@ -255,6 +273,7 @@ async function serveFetch<Tx>(
 async function fetchWork<Tx>(
   request: Request,
   commit: (work: (tx: Tx) => Promise<Response>) => Promise<Response>,
+  answer: (reply: Reply) => Response,
 ): Promise<Work<Tx> & { committed(): Response }> {
   const isJson = request.headers.get('content-type')?.includes('json') === true;
   let committed: Response | undefined;
@@ -263,7 +282,7 @@ async function fetchWork<Tx>(
     method: request.method,
     body: isJson ? await request.json() : new Uint8Array(await request.arrayBuffer()),
     commit: async (work) => {
-      committed = await commit(async (tx) => toResponse(await work(tx)));
+      committed = await commit(async (tx) => answer(await work(tx)));
       return undefined;
     },
     committed: () => committed ?? new Response(null, { status: 500 }),
@@ -275,8 +294,8 @@ function toResponse({ status = 200, headers = {}, body, pieces, stream: streamed
   const lines = Object.entries(headers).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).map((item): [string, string] => [name, item]),
   );
-  const stream = pieces && (Readable.toWeb(Readable.from(pieces())) as ReadableStream<Uint8Array>);
-  return new Response((streamed as ReadableStream | undefined) ?? stream ?? body ?? null, { status, headers: lines });
+  const made = pieces && (Readable.toWeb(Readable.from(pieces())) as ReadableStream<Uint8Array>);
+  return new Response((streamed as ReadableStream | undefined) ?? made ?? body ?? null, { status, headers: lines });
 }
 
 async function listening(server: Server): Promise<Listening> {

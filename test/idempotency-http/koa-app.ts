@@ -5,6 +5,7 @@ import KoaRouter from '@koa/router';
 import Koa from 'koa';
 import type { Idempotency } from '../../src/idempotency/index.ts';
 import { idempotent, type RouteOptions, runOf } from '../../src/koa/index.ts';
+import { writeTo } from './streams.ts';
 import { type Auth, type Handle, headerOfNode, type Reply } from './adapters.ts';
 
 /** A server of Koa with a router and a parser of bodies. */
@@ -35,7 +36,12 @@ export function koaApp<Tx>(
   });
   const guard = idempotent(idem, options);
   router.all('/do/:what', guard, async (context) => {
-    const send = ({ status, headers = {}, body, pieces, stream }: Reply): void => {
+    const send = async ({ status, headers = {}, body, pieces, stream }: Reply): Promise<void> => {
+      if (stream !== undefined && ('writes' in stream || 'pipeline' in stream)) {
+        context.respond = false;
+        context.res.writeHead(status ?? 200, headers);
+        return writeTo(context.res, stream);
+      }
       const plain = typeof body === 'object' ? Buffer.from(body) : (body ?? null);
       context.body = stream ?? (pieces === undefined ? plain : Readable.from(pieces()));
       if (status !== undefined) context.status = status;
@@ -50,7 +56,7 @@ export function koaApp<Tx>(
         return undefined;
       },
     });
-    if (reply !== undefined) send(reply);
+    if (reply !== undefined) await send(reply);
   });
   app.use(router.routes());
   app.silent = true;

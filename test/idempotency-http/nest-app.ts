@@ -92,6 +92,11 @@ export async function serveNestOnFastify<Tx>(
     moduleOf(idem, options, handle, async (response: FastifyReply, { status, headers = {}, body, pieces, stream }) => {
       if (status !== undefined) void response.code(status);
       void response.headers(headers);
+      if (stream !== undefined && ('writes' in stream || 'pipeline' in stream)) {
+        response.hijack();
+        response.raw.writeHead(status ?? 200, headers);
+        return writeTo(response.raw, stream);
+      }
       const bytes = typeof body === 'string' || body === undefined ? body : Buffer.from(body);
       await response.send(stream ?? (pieces === undefined ? bytes : Readable.from(pieces())));
     }),

@@ -61,7 +61,7 @@ export async function captureResponse(
   const source = new Source(response.body.getReader(), maxBytes, true);
   while ((await source.next()) !== undefined);
   const bytes = source.all();
-  const send = new Response(bytes as BodyInit, { status, statusText, headers: response.headers });
+  const send = new Response(bytes as BodyInit, { status, statusText, headers: unframed(response.headers) });
   return { ...reply, body: source.isTooLarge ? 'too-large' : bytes, send };
 }
 
@@ -173,9 +173,16 @@ function bytesOf(chunk: unknown): Uint8Array {
 
 function marked<Tx>(run: HttpRun<Tx>, response: Response, body: Uint8Array | ReadableStream | null): Response {
   const { status, statusText } = response;
-  const headers = new Headers(response.headers);
+  const headers = unframed(response.headers);
   headers.set(...run.header);
   return new Response(mayHaveBody(status) ? (body as BodyInit | null) : null, { status, statusText, headers });
+}
+
+/** How a body is framed is the server's business: one that is sent whole has a length, and is refused with a transfer coding too. */
+function unframed(given: Headers): Headers {
+  const headers = new Headers(given);
+  headers.delete('transfer-encoding');
+  return headers;
 }
 
 /** A handler that forgets to return is not told so by a language without types. */
