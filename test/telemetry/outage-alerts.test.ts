@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { event, holdfast } from '../../src/index.ts';
-import { type Alert, alertOnDead, logAlerts, sentryAlerts } from '../../src/telemetry/index.ts';
+import { type Alert, alertOnDead, logAlerts, sentryAlerts, webhookAlerts } from '../../src/telemetry/index.ts';
+import { sendJson, startService } from '../http/local-service.ts';
 import { memoryStore, virtualTime } from '../../src/testing/index.ts';
 
 const MINUTE = 60_000;
@@ -28,7 +29,9 @@ test('an outage is told of when it begins, when messages have waited too long, a
     captureException: capture,
     captureMessage: capture,
   });
-  const sinks = [(alert: Alert) => void alerts.push(alert), log, sentry];
+  await using service = await startService((_, response) => sendJson(response, 200, {}));
+  const webhook = webhookAlerts({ url: service.url });
+  const sinks = [(alert: Alert) => void alerts.push(alert), log, sentry, webhook];
   const relay = await clock.settle(hf.start({ effects, observers: [alertOnDead({ sink: sinks, effects })] }));
   const tx = store.begin();
   for (let n = 0; n < 3; n++) await hf.send(tx, asked, { n });
@@ -50,6 +53,8 @@ test('an outage is told of when it begins, when messages have waited too long, a
   expect(alerts[0]?.text).toMatch(/^stripe is down, nothing has succeeded for \d+ s: 3 messages of charge wait/);
   expect(told).toHaveLength(3);
   expect(captured).toMatchObject(alerts.map(({ kind }) => ({ alert: kind, handler: 'charge', dependency: 'stripe' })));
+  await webhook.idle();
+  expect(service.seen.map(({ body }) => body)).toEqual(alerts.map((alert) => JSON.stringify(alert)));
   expect(store.deadLetters()).toEqual([]);
   expect(store.delivered()).toHaveLength(3);
 });
