@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { dead, delivery, done, failed, house, TRACE_ID } from '../../test/telemetry/made-events.ts';
-import type { RelayObserver } from '../relay/relay-event.ts';
+import type { OutageState } from '../kernel/retry-state.ts';
+import type { RelayEvent, RelayObserver } from '../relay/relay-event.ts';
 import { virtualTime, type VirtualTime } from '../testing/virtual-time.ts';
 import type { Alert } from './alert.ts';
 import { alertOnDead, type AlertOptions } from './alert-on-dead.ts';
@@ -149,6 +150,11 @@ describe('a message that fails for good', () => {
   });
 });
 
+function breakerClosed(): RelayEvent {
+  const about = { breaker: 'charge', handlers: ['charge'], waiting: 0, failingMs: 0 };
+  return { kind: 'breaker', ...about, state: 'closed', cause: 'elsewhere' };
+}
+
 describe('what keeps messages from being handled', () => {
   const unserved = [
     { reason: 'no-worker', handler: 'mail', type: undefined, generation: undefined, count: 4 },
@@ -185,6 +191,30 @@ describe('what keeps messages from being handled', () => {
     }
     observe(house({ unserved: [] }));
     expect(alerts).toEqual([]);
+  });
+
+  test('an outage that makes messages starve, and the next one too, however soon it comes [X.10]', async () => {
+    const { observe, alerts, time } = watched();
+    const outageFor = (ms: number): OutageState => {
+      const lastAtMs = time.now().wallMs;
+      return { failures: 9, spentMs: ms, maxMs: 86_400_000, firstAtMs: lastAtMs - ms, lastAtMs };
+    };
+    const starves = (ms: number): void =>
+      observe(failed({ next: { kind: 'retry', delayMs: 1_000, outage: outageFor(ms) } }));
+    starves(299_000);
+    expect(alerts).toEqual([]);
+    starves(301_000);
+    starves(302_000);
+    expect(alerts).toMatchObject([{ kind: 'starving', handlers: ['charge'], count: 1, ageMs: 301_000 }]);
+    observe(done());
+    await time.advance(600_000);
+    starves(301_000);
+    expect(alerts).toMatchObject([{ kind: 'starving' }, { kind: 'starving', count: 1 }]);
+    // Another process has delivered it.
+    observe(breakerClosed());
+    await time.advance(600_000);
+    starves(301_000);
+    expect(alerts).toMatchObject([{ kind: 'starving' }, { kind: 'starving' }, { kind: 'starving', count: 1 }]);
   });
 
   test('a full outbox and an old message', () => {

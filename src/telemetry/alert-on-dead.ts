@@ -81,7 +81,8 @@ class RelayAlerts {
         this.#outages.note(event);
         return event.next.kind === 'dead' ? this.#dead(event, event.next.reason) : this.#starving(event);
       case 'run-done':
-        return this.#outages.note(event);
+        this.#outages.note(event);
+        return this.#forgetStarving([event.handler]);
       case 'breaker':
         return this.#breaker(event);
       case 'parked':
@@ -115,6 +116,15 @@ class RelayAlerts {
       this.#send(`breaker-open ${breaker}`, { kind: 'breaker-open', ...about, error });
     if (state === 'closed' && cause === 'probe')
       this.#send(`breaker-closed ${breaker}`, { kind: 'breaker-closed', ...about });
+    if (state !== 'closed') return;
+    this.#outages.forget(handlers);
+    this.#forgetStarving(handlers);
+  }
+
+  /** Where no message waits any more, the next outage is told of by itself. */
+  #forgetStarving(handlers: readonly string[]): void {
+    for (const handler of handlers)
+      if (this.#outages.countOf(handler) === 0) this.#lasting.delete(`starving ${handler}`);
   }
 
   #starving({ handler, delivery, error, next }: RelayEvent & { kind: 'run-failed' }): void {

@@ -22,6 +22,11 @@ export class OutageBook {
     for (const handler of handlers) this.#dependencies.set(handler, dependency);
   }
 
+  /** The outage is over: what waited goes on, perhaps in another process. */
+  forget(handlers: readonly string[]): void {
+    for (const handler of handlers) this.#waiting.delete(handler);
+  }
+
   countOf(handler: string): number {
     return this.#waiting.get(handler)?.size ?? 0;
   }
