@@ -2,7 +2,8 @@ import { HoldfastError, isHoldfastError } from '../kernel/error.ts';
 import type { SchemaIssue, StandardSchema } from '../kernel/standard-schema.ts';
 import { createClassifier } from '../retry/classifier.ts';
 import type { Classify } from '../retry/failure.ts';
-import { policy } from '../retry/policy.ts';
+import { isInsideHandler } from '../retry/handler-scope.ts';
+import { policy, type PolicyOptions } from '../retry/policy.ts';
 import type { CallOptions } from './call-options.ts';
 import type { ServiceClientOptions } from './client-options.ts';
 import { answerOf } from './error-answer.ts';
@@ -73,26 +74,32 @@ export interface LlmOptions extends ServiceClientOptions {
 
 const CHAT_TIMEOUT_MS = 120_000;
 
-/** Three attempts of two minutes, 1 s doubling to 20 s; a provider's hint counts up to a minute, a longer one ends the call. */
-const CHAT_POLICY = policy({
+const CHAT_OPTIONS: PolicyOptions = {
   baseDelayMs: 1_000,
   maxDelayMs: 20_000,
   timeoutMs: CHAT_TIMEOUT_MS,
   hint: { maxMs: 60_000, above: 'stop' },
-});
+};
+
+/** Three attempts of two minutes, 1 s doubling to 20 s; a provider's hint counts up to a minute, a longer one ends the call. */
+const CHAT_POLICY = policy(CHAT_OPTIONS);
+
+/** The same inside a handler, whose message has attempts of its own: one. */
+const NESTED_CHAT_POLICY = policy({ ...CHAT_OPTIONS, maxAttempts: 1 });
 
 /**
  * A client for providers that speak OpenAI's chat completions. Transient provider errors (429, 5xx, 529 and overload codes,
  * also inside an answer with status 200) are retried with the provider's hint as a floor; a spent quota, refused content,
  * a bad request and a reply that fails its schema are not. Pass `policy: llmProvider` to wait for hours. A chat changes
  * nothing at the provider, so it is repeated without an idempotency key; a lost answer is paid twice. An attempt may take
- * two minutes, unless the request or the policy says how long.
+ * two minutes, unless the request or the policy says how long. Inside a handler a chat without a policy has one attempt.
  */
 export function llm(options: LlmOptions): Llm {
   requireObject('llm()', 'options', options, "pass an object such as { baseUrl: 'https://api.openai.com/v1' }");
-  const { path = '/chat/completions', policy: given = CHAT_POLICY, ...rest } = options;
-  const client = serviceClient({ ...rest, policy: given, classify: providerClassify(rest) });
+  const { path = '/chat/completions', policy: own, ...rest } = options;
+  const client = serviceClient({ ...rest, ...(own && { policy: own }), classify: providerClassify(rest) });
   // The default of policies is made for short calls, and those for providers leave the bound to the stream; a chat is neither.
+  const given = own ?? CHAT_POLICY;
   const isBounded = given.timeoutMs !== undefined && given.timeoutMs !== Infinity;
   const boundMs = isBounded ? undefined : Math.min(CHAT_TIMEOUT_MS, timeoutLimit(given));
   const chat = async <T>(request: ChatRequest<T>): Promise<ChatResult<T>> => {
@@ -101,6 +108,7 @@ export function llm(options: LlmOptions): Llm {
     const json = { ...fields, model, messages, stream: false };
     const { data, ...result } = await client.request({
       ...call,
+      policy: own ?? (isInsideHandler() ? NESTED_CHAT_POLICY : CHAT_POLICY),
       timeoutMs,
       operation,
       path,

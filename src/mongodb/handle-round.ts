@@ -7,6 +7,7 @@ import type { RelayObserver } from '../relay/relay-event.ts';
 import type { Delivery } from '../relay/relay-store.ts';
 import { LocalFault } from '../relay/local-fault.ts';
 import { planFailure } from '../relay/run-failure.ts';
+import { insideHandler } from '../retry/handler-scope.ts';
 import { FAULT_FAILURE, faultError } from '../relay/run-fault.ts';
 import type { Failure } from '../retry/failure.ts';
 import { deliveryOf, type InboxRow } from './row.ts';
@@ -130,6 +131,7 @@ export class Handling {
     const { db, rows, handle, handler, effects } = this.#parts;
     const { timeoutMs } = handler;
     const attempt = new AbortController();
+    const run = { isOver: false };
     const late = Promise.withResolvers<never>();
     late.promise.catch(() => undefined);
     const giveUp = (error: unknown): void => {
@@ -150,7 +152,8 @@ export class Handling {
         db.client,
         async (session) => {
           attempt.signal.throwIfAborted();
-          await Promise.race([handle({ row, delivery, signal: attempt.signal }, session), late.promise]);
+          const handled = insideHandler(run, () => handle({ row, delivery, signal: attempt.signal }, session));
+          await Promise.race([handled, late.promise]);
         },
         // As the last step, so that an arrival of the same message does not wait for the handler.
         async (session) => {
@@ -158,6 +161,7 @@ export class Handling {
         },
       );
     } finally {
+      run.isOver = true;
       effects.clearTimer(timer);
       unlink();
     }

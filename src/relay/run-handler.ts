@@ -200,8 +200,9 @@ function project<Tx>({ wrapRun }: RunnerHost<Tx>, call: Call<Tx>, tx: Tx): Promi
       tx,
     );
   };
-  if (!wrapRun) return innermost();
-  return call.reduceRight((inner, one) => () => runWrapped(wrapRun, one.run, inner), innermost)();
+  if (!wrapRun) return insideHandler(run, innermost);
+  const wrapped = call.reduceRight((inner, one) => () => runWrapped(wrapRun, one.run, inner), innermost);
+  return insideHandler(run, wrapped);
 }
 
 /** What its failure means: its own, or that it was told to stop. */

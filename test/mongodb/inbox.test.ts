@@ -1,6 +1,7 @@
 import type { ClientSession } from 'mongodb';
 import { describe, expect, onTestFinished } from 'vitest';
 import { mongoInbox, type MongoHandle, mongoOutbox } from '../../src/mongodb/index.ts';
+import { withRetry } from '../../src/retry/with-retry.ts';
 import { type LocalBroker, localBroker } from '../../src/testing/index.ts';
 import { type OutboundMessage, transportOf } from '../../src/transport/index.ts';
 import { needs, type TestServer } from '../support/needs.ts';
@@ -55,6 +56,23 @@ function message(orderId: string, n: number, id = `m${(ids += 1)}`): OutboundMes
 const publish = (broker: LocalBroker, ...messages: OutboundMessage[]) => broker.publish(messages);
 
 describe('an inbox in MongoDB', () => {
+  test('makes one attempt of what its handler retries without a policy: its messages have attempts of their own [S1.6] [S0.1]', async ({
+    mongodb,
+  }) => {
+    let calls = 0;
+    const { broker, start, made } = stage(mongodb, async () => {
+      const call = async (): Promise<void> => {
+        calls += 1;
+        throw Object.assign(new Error('down'), { status: 503 });
+      };
+      await withRetry('charge', call).catch(() => undefined);
+    });
+    await start();
+    await publish(broker, message('a', 1));
+    await expect.poll(made).toEqual(['a1']);
+    expect(calls).toBe(1);
+  });
+
   test('gives a message one effect, however often it arrives, and says where it was found [S1.6]', async ({
     mongodb,
   }) => {
