@@ -112,7 +112,8 @@ class NatsBroker implements Broker {
     this.#keepMs = keepMs;
     this.#links = new NatsLinks({ servers, connection, jetstream, client }, systemEffects);
     const times = { duplicateWindowMs, keepMs };
-    this.#topology = new Topology({ transport: name, streamOf: stream, prefix, declares, replicas, ...times });
+    const naming = { streamOf: stream, prefix, declares, replicas };
+    this.#topology = new Topology({ transport: name, ...naming, ...times, effects: systemEffects });
     this.#publisher = new AckedPublisher({
       transport: name,
       links: this.#links,

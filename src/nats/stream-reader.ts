@@ -44,6 +44,8 @@ export class StreamReader implements PlaceReader {
   #handing: Promise<void> | undefined;
   #failed = Promise.withResolvers<never>();
   #isReading = false;
+  /** The consumer it read by is gone. One that is made again has its name, and other messages under the same numbers. */
+  #isGone = false;
   #trimmedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: StreamReaderOptions) {
@@ -103,8 +105,10 @@ export class StreamReader implements PlaceReader {
       abort_on_missing_resource: true,
       callback: (message) => this.#take(message),
     });
-    const gone = (reason: unknown): void =>
+    const gone = (reason: unknown): void => {
+      this.#isGone ||= this.#isReading;
       this.#failed.reject(reason instanceof Error ? reason : new Error(`stream "${place.stream}" is read no more`));
+    };
     pulling.closed().then(gone, gone);
     try {
       await this.#staying();
@@ -141,7 +145,7 @@ export class StreamReader implements PlaceReader {
     await pulling.close().catch(() => undefined);
     await this.#handing;
     // Where another reads already, it is another's.
-    if (this.#place.isHeld && !link.isEnded) await this.#giveBack();
+    if (this.#place.isHeld && !this.#isGone && !link.isEnded) await this.#giveBack();
     this.#hand.clear();
   }
 
@@ -184,6 +188,8 @@ export class StreamReader implements PlaceReader {
     const found = this.#hand.next(AT_ONCE);
     await this.#options.onBatch(found.map(inboundOf));
     this.#mustBeReader();
+    // An acknowledgement would be taken for that of a message which nobody has stored.
+    if (this.#isGone) throw new Error(`stream "${this.#options.place.stream}" or its consumer was deleted meanwhile`);
     const last = found.at(-1);
     for (const message of found) if (message !== last) message.ack();
     // The server hears them in their order: once it has answered the last, it has all of them. One that was not heard would come again,

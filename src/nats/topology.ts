@@ -1,4 +1,6 @@
+import type { Effects } from '../kernel/effects.ts';
 import { HoldfastError } from '../kernel/error.ts';
+import { createSleep } from '../kernel/sleep.ts';
 import type { OutboundMessage } from '../transport/broker.ts';
 import {
   codeOf,
@@ -21,6 +23,7 @@ export interface TopologyOptions {
   readonly replicas: number;
   readonly duplicateWindowMs: number;
   readonly keepMs: number;
+  readonly effects: Effects;
 }
 
 /** A stream that is read, and the consumer it is read by. */
@@ -37,6 +40,11 @@ const ACK_WAIT_MS = 10_000;
 export const WORKING_MS: number = 3_000;
 /** How long one that is silent stays the reader of a stream. */
 export const HOLD_MS: number = 10_000;
+/**
+ * How long what was deleted is left alone before it is made again. A server says that a stream is gone before it has removed its files: of
+ * one that is made meanwhile it removes them too, then confirms what is published to it and hands over nothing.
+ */
+const REMOVAL_MS = 2_000;
 
 /**
  * One stream for each topic, which keeps all that its consumers have still to read; one durable pull consumer in it for each group.
@@ -44,6 +52,8 @@ export const HOLD_MS: number = 10_000;
  */
 export class Topology {
   readonly #options: TopologyOptions;
+  /** Streams and consumers that were there. */
+  readonly #seen = new Set<string>();
 
   constructor(options: TopologyOptions) {
     this.#options = options;
@@ -135,13 +145,16 @@ export class Topology {
   }
 
   async #findOrMake<T>(place: string, missing: number, find: () => Promise<T>, make: () => Promise<T>): Promise<T> {
-    const { transport, declares } = this.#options;
+    const { transport, declares, effects } = this.#options;
+    const wasThere = this.#seen.has(place);
+    this.#seen.add(place);
     try {
       return await find();
     } catch (error) {
       if (codeOf(error) !== missing) throw refusal(transport, place, error);
       if (!declares) throw this.#refused(place, 'it is not there; make it, or leave out declares: false', error);
     }
+    if (wasThere) await createSleep(effects)(REMOVAL_MS);
     try {
       return await make();
     } catch (error) {

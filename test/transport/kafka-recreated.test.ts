@@ -1,13 +1,11 @@
-import { describe, expect, onTestFinished } from 'vitest';
+import { describe, expect } from 'vitest';
 import { event } from '../../src/index.ts';
 import { kafka, type KafkaOptions } from '../../src/kafka/index.ts';
-import type { Broker, ConsumeRequest, Consumption, InboundMessage } from '../../src/transport/broker.ts';
 import { testService } from '../relay/service.ts';
 import { withAdmin } from '../support/kafka-server.ts';
 import { needs } from '../support/needs.ts';
-import { message } from './broker-kit.ts';
+import { message, reading } from './broker-kit.ts';
 import { foreignProducer, openBroker, ownTopics } from './kafka-kit.ts';
-import { numberIn } from './number-in.ts';
 
 const test = needs('kafka', 'postgres');
 const range = (count: number): readonly number[] => Array.from({ length: count }, (_, n) => n);
@@ -30,50 +28,6 @@ async function makeTopic({ brokers: [url = ''], prefix = '' }: KafkaOptions): Pr
       )[0]?.partitions[0]?.offset;
     await expect.poll(() => end().catch(() => undefined)).toBe(0n);
   });
-}
-
-/** Reads like a service does: what is lost is begun again. Keeps what is stored and what is said of the topic. */
-async function reading(
-  broker: Broker,
-  onBatch: ConsumeRequest['onBatch'] = async () => undefined,
-): Promise<{ readonly stored: number[]; readonly problems: string[]; stop(): Promise<void> }> {
-  const stored: number[] = [];
-  const problems: string[] = [];
-  let isStopped = false;
-  let consumption: Consumption | undefined;
-  const begin = async (): Promise<void> => {
-    for (;;) {
-      const lost = Promise.withResolvers<unknown>();
-      try {
-        consumption = await broker.consume({
-          group: 'mail',
-          types: ['order.placed'],
-          isDead: false,
-          onBatch: async (batch: readonly InboundMessage[]) => {
-            await onBatch(batch);
-            stored.push(...batch.map(numberIn));
-          },
-          onPlace: (_place, problem) => void (problem !== undefined && problems.push((problem as Error).message)),
-          onLost: lost.resolve,
-        });
-        started.resolve();
-        await lost.promise;
-        await consumption.stop();
-      } catch {
-        // The topic is missing for a moment.
-      }
-      if (isStopped) return;
-    }
-  };
-  const started = Promise.withResolvers<void>();
-  const stop = async (): Promise<void> => {
-    isStopped = true;
-    await consumption?.stop();
-  };
-  void begin();
-  await started.promise;
-  onTestFinished(stop);
-  return { stored, problems, stop };
 }
 
 describe('a topic of Kafka that is deleted, created again and filled', () => {
