@@ -1,4 +1,5 @@
 import type { InboundMessage, WireMessage } from '../transport/broker.ts';
+import { hashedId } from '../transport/hashed-id.ts';
 import { putField } from '../transport/put-field.ts';
 
 const ATTRIBUTE = 'ce_';
@@ -21,7 +22,10 @@ export function toFields({ key, attributes, headers, body }: WireMessage): reado
   return fields;
 }
 
-/** What an entry means. Fields we did not write are headers. */
+/**
+ * What an entry means. Fields we did not write are headers. Ids of entries are chosen by who adds them, or by a clock, and may repeat where a
+ * stream was deleted: of an entry that has no id of its own its content is a part of what it is known by.
+ */
 export function fromFields(sourceId: string, fields: readonly string[]): InboundMessage {
   const attributes: Record<string, string> = {};
   const headers: Record<string, string> = {};
@@ -35,7 +39,8 @@ export function fromFields(sourceId: string, fields: readonly string[]): Inbound
     else if (name === DATA_BASE64) body = Buffer.from(value, 'base64');
     else putField(headers, name.startsWith('h_') ? name.slice(2) : name, value);
   }
-  return { sourceId, key, attributes, headers, body };
+  const incarnation = attributes['id'] === undefined ? hashedId(JSON.stringify(fields)) : undefined;
+  return { sourceId, key, attributes, headers, body, incarnation };
 }
 
 function isReserved(name: string): boolean {

@@ -6,7 +6,7 @@ import { newId } from '../system/new-id.ts';
 import type { BatchLimit } from '../transport/batch-limit.ts';
 import type { ConsumeRequest, Consumption, InboundMessage } from '../transport/broker.ts';
 import { within } from '../transport/within.ts';
-import type { OwnConnection } from './redis-commands.ts';
+import type { OwnConnection, RunCommand } from './redis-commands.ts';
 import { fromFields } from './stream-entry.ts';
 import { streamRefusal } from './stream-refusal.ts';
 import { trimStream } from './trim-stream.ts';
@@ -39,8 +39,12 @@ const MOST_OPEN = 5_000;
  * A process that stood still finds that out by this.
  */
 const DOUBT_MS = HOLD_MS - 2 * BLOCK_MS;
+const NOT_HELD = 'NOTHELD';
+// Not by one whose sign of life is gone, as all keys are after FLUSHALL: another may read by now, in a group that was made again.
+const HELD = `if redis.call('GET', KEYS[2]) ~= ARGV[2] then return redis.error_reply('${NOT_HELD} the stream is not held any more') end
+`;
 // Entries are taken one by one, up to a number and a size: the commands know only a number, and 500 entries may be 500 MB.
-const UP_TO = `local out, size = {}, 0
+const UP_TO = `${HELD}local out, size = {}, 0
 local function take(entry)
   if not entry then return end
   out[#out + 1] = entry
@@ -61,6 +65,7 @@ repeat
   take(got[2][1])
 until cursor == '0-0' or isFull()
 return { cursor, out }`;
+const ACKNOWLEDGE = `${HELD}return redis.call('XACK', KEYS[1], ARGV[1], unpack(ARGV, 3))`;
 /** In whose hand is what was read and not stored by readers that have stopped. */
 const LEFT = 'holdfast-left';
 
@@ -77,8 +82,16 @@ for _, entry in ipairs(open) do redis.call('XCLAIM', KEYS[2], ARGV[2], ARGV[3], 
 if #open < tonumber(ARGV[4]) then redis.call('XGROUP', 'DELCONSUMER', KEYS[2], ARGV[2], ARGV[1]) end
 return #open`;
 
+/** A stream that is held: whether it was taken what others left, and when a sign of life was last given. */
+interface Held {
+  isClaimed: boolean;
+  aliveMs: number;
+}
+
 interface Found {
   readonly stream: string;
+  /** What it was read under. Taken again, the stream may be another under the same name. */
+  readonly held: Held | undefined;
   readonly id: string;
   readonly message: InboundMessage;
 }
@@ -98,8 +111,7 @@ export class StreamReader implements Consumption {
   #open: readonly string[] = [];
   #refused: readonly string[];
   #lookedMs = Number.NEGATIVE_INFINITY;
-  /** Streams it holds, whether it has taken what others left, and when it last gave a sign of life. */
-  readonly #held = new Map<string, { isClaimed: boolean; aliveMs: number }>();
+  readonly #held = new Map<string, Held>();
   #running: Promise<void> | undefined;
   #renewed: Promise<void> = Promise.resolve();
   #trimmedMs = Number.NEGATIVE_INFINITY;
@@ -208,8 +220,10 @@ export class StreamReader implements Consumption {
   async #next(): Promise<readonly Found[]> {
     for (const [stream, state] of this.#held) {
       if (state.isClaimed) continue;
-      const [next, entries] = (await this.#takeFrom(stream, TAKE_LEFT, this.#options.limit.bytes)) as [string, Entries];
-      const found = foundOf(stream, entries);
+      const taken = await this.#takeFrom(stream, TAKE_LEFT, this.#options.limit.bytes);
+      if (taken === undefined) continue;
+      const [next, entries] = taken as [string, Entries];
+      const found = this.#foundOf(stream, entries);
       if (next === '0-0') state.isClaimed = true;
       if (found.length > 0) return found;
     }
@@ -222,17 +236,37 @@ export class StreamReader implements Consumption {
     if (streams.length === 0 || this.#isInDoubt()) return [];
     const bytes = Math.ceil(this.#options.limit.bytes / streams.length);
     const taken = await Promise.all(
-      streams.map(async (stream) => foundOf(stream, (await this.#takeFrom(stream, TAKE_NEW, bytes)) as Entries)),
+      streams.map(async (stream) =>
+        this.#foundOf(stream, ((await this.#takeFrom(stream, TAKE_NEW, bytes)) ?? []) as Entries),
+      ),
     );
     const found = taken.flat();
-    return found.length > 0 || this.#isInDoubt() ? found : this.#waitForNew(streams);
+    return found.length > 0 || this.#isInDoubt() || streams.some((stream) => !this.#held.has(stream))
+      ? found
+      : this.#waitForNew(streams);
   }
 
-  /** Up to a number and a size of entries of a stream. What is late has been given out all the same, and is found with what others left. */
+  /**
+   * Up to a number and a size of entries of a stream; nothing where it is not held any more. What is late has been given out all the same,
+   * and is found with what others left.
+   */
   #takeFrom(stream: string, script: string, bytes: number): Promise<unknown> {
-    const { request, limit } = this.#options;
-    const parts = ['1', stream, request.group, this.#id, String(AT_ONCE), String(bytes)];
-    return limit.carry(() => within(this.#effects, this.#reading.run('EVAL', script, ...parts)));
+    const { limit } = this.#options;
+    const run = (...args: readonly string[]): Promise<unknown> =>
+      limit.carry(() => within(this.#effects, this.#reading.run(...args)));
+    return this.#whileHeld(run, script, stream, String(AT_ONCE), String(bytes));
+  }
+
+  async #whileHeld(run: RunCommand, script: string, stream: string, ...rest: readonly string[]): Promise<unknown> {
+    const held = this.#held.get(stream);
+    const parts = ['2', stream, this.#lockOf(stream), this.#options.request.group, this.#id, ...rest];
+    try {
+      return await run('EVAL', script, ...parts);
+    } catch (error) {
+      if (!String(error).includes(NOT_HELD)) throw error;
+      if (this.#held.get(stream) === held) this.#held.delete(stream);
+      return undefined;
+    }
   }
 
   /** The first that comes: scripts cannot wait. */
@@ -243,14 +277,29 @@ export class StreamReader implements Consumption {
       this.#effects,
       this.#reading.run('XREADGROUP', 'GROUP', group, this.#id, ...wait, ...streams, ...streams.map(() => '>')),
     );
-    return streamsOf(answer).flatMap(([stream, entries]) => foundOf(stream, entries));
+    return streamsOf(answer).flatMap(([stream, entries]) => this.#foundOf(stream, entries));
   }
 
   async #hand(found: readonly Found[]): Promise<void> {
     const { request } = this.#options;
     await request.onBatch(found.map(({ message }) => message));
-    for (const [stream, ofStream] of Map.groupBy(found, (one) => one.stream))
-      await this.#act('XACK', stream, request.group, ...ofStream.map(({ id }) => id));
+    for (const [held, ofHeld] of Map.groupBy(found, (one) => one.held)) {
+      const [first] = ofHeld;
+      // It was lost meanwhile: what is not acknowledged comes again, to whoever has it now.
+      if (!first || !held || this.#held.get(first.stream) !== held) continue;
+      const act = (...args: readonly string[]): Promise<unknown> => this.#act(...args);
+      await this.#whileHeld(act, ACKNOWLEDGE, first.stream, ...ofHeld.map(({ id }) => id));
+    }
+  }
+
+  /** An entry that was taken away while it was in somebody's hand has no fields any more. */
+  #foundOf(stream: string, entries: Entries): readonly Found[] {
+    const held = this.#held.get(stream);
+    return entries.flatMap((entry) => {
+      if (!entry?.[1]) return [];
+      const [id, fields] = entry;
+      return [{ stream, held, id, message: fromFields(`redis:${stream}@${id}`, flat(fields)) }];
+    });
   }
 
   async #trim(): Promise<void> {
@@ -303,15 +352,6 @@ export class StreamReader implements Consumption {
 }
 
 type Entries = readonly (readonly [id: string, fields: readonly string[]] | null)[];
-
-/** An entry that was taken away while it was in somebody's hand has no fields any more. */
-function foundOf(stream: string, entries: Entries): readonly Found[] {
-  return entries.flatMap((entry) => {
-    if (!entry?.[1]) return [];
-    const [id, fields] = entry;
-    return [{ stream, id, message: fromFields(`redis:${stream}@${id}`, flat(fields)) }];
-  });
-}
 
 /** RESP2 gives a list of pairs; of RESP3's map clients make a map, an object, or a list of names and values in turns. */
 function streamsOf(answer: unknown): readonly (readonly [stream: string, entries: Entries])[] {
