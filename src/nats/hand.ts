@@ -11,6 +11,7 @@ import type { ConsumerState, JetStreamMessage } from './nats-library.ts';
 export class Hand {
   readonly #arrived = new Map<number, JetStreamMessage>();
   #storing: readonly JetStreamMessage[] = [];
+  #bytes = 0;
   #delivery = 0;
   #isCertain = false;
 
@@ -20,6 +21,15 @@ export class Hand {
 
   get isWaiting(): boolean {
     return this.#arrived.size > 0;
+  }
+
+  get count(): number {
+    return this.#arrived.size + this.#storing.length;
+  }
+
+  /** What they hold, without their headers. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** A reader begins, where the server says that the consumer stands. */
@@ -34,8 +44,9 @@ export class Hand {
     if (deliverySequence !== this.#delivery + 1) this.#isCertain = false;
     this.#delivery = deliverySequence;
     // One that comes again while it is stored, because a sign of life was late, is acknowledged when that is done.
-    if (!this.#storing.some(({ info }) => info.streamSequence === streamSequence))
-      this.#arrived.set(streamSequence, message);
+    if (this.#storing.some(({ info }) => info.streamSequence === streamSequence)) return;
+    this.#bytes += message.data.length - (this.#arrived.get(streamSequence)?.data.length ?? 0);
+    this.#arrived.set(streamSequence, message);
   }
 
   /**
@@ -47,7 +58,7 @@ export class Hand {
     isLate: boolean,
   ): void {
     if (delivered.consumer_seq !== this.#delivery) return;
-    const here = this.#arrived.size + this.#storing.length;
+    const here = this.count;
     if (open === here || (isLate && open < here)) this.#isCertain = true;
   }
 
@@ -61,6 +72,7 @@ export class Hand {
 
   /** What was being stored is acknowledged. */
   settle(): void {
+    for (const { data } of this.#storing) this.#bytes -= data.length;
     this.#storing = [];
   }
 
@@ -72,5 +84,6 @@ export class Hand {
   clear(): void {
     this.#arrived.clear();
     this.#storing = [];
+    this.#bytes = 0;
   }
 }

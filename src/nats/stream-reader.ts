@@ -22,6 +22,8 @@ export interface StreamReaderOptions extends PlaceEvents {
 }
 
 const AT_ONCE = 500;
+/** With more in the hand nothing is asked for until all of it is stored: several batches, and what a process can spare. */
+const HAND_BYTES = 33_554_432;
 const LOOK_MS = 250;
 const CERTAIN_MS = 100;
 /** What is asked for ends by itself before another may become the reader: the server would go on to write to a connection that is gone. */
@@ -39,6 +41,10 @@ export class StreamReader implements PlaceReader {
   readonly #place: ReaderPlace;
   readonly #hand = new Hand();
   readonly #stopped = new AbortController();
+  /** How many are asked for at a time: fewer once so many were too large for the hand. */
+  #askFor = AT_ONCE;
+  #pulling: Pulling | undefined;
+  #pausing: Promise<void> | undefined;
   #ackWaitMs = 0;
   #running: Promise<void> | undefined;
   #handing: Promise<void> | undefined;
@@ -97,24 +103,49 @@ export class StreamReader implements PlaceReader {
     this.#failed = Promise.withResolvers();
     this.#failed.promise.catch(() => undefined);
     this.#hand.begin(await link.manager.consumers.info(place.stream, place.consumer));
-    const consumer = await link.stream.consumers.get(place.stream, place.consumer);
     this.#isReading = true;
+    try {
+      await this.#pull();
+      await this.#staying();
+    } finally {
+      await this.#end();
+    }
+  }
+
+  async #pull(): Promise<void> {
+    const { link, place } = this.#options;
+    const consumer = await link.stream.consumers.get(place.stream, place.consumer);
     const pulling = await consumer.consume({
-      max_messages: AT_ONCE,
+      max_messages: this.#askFor,
       expires: PULL_MS,
       abort_on_missing_resource: true,
       callback: (message) => this.#take(message),
     });
+    this.#pulling = pulling;
     const gone = (reason: unknown): void => {
+      if (this.#pulling !== pulling) return;
       this.#isGone ||= this.#isReading;
       this.#failed.reject(reason instanceof Error ? reason : new Error(`stream "${place.stream}" is read no more`));
     };
     pulling.closed().then(gone, gone);
-    try {
-      await this.#staying();
-    } finally {
-      await this.#end(pulling);
-    }
+  }
+
+  /** Asks for nothing more. What is on its way is taken: otherwise it would come again after ten seconds only. */
+  async #stopPulling(): Promise<void> {
+    const { link, effects } = this.#options;
+    const pulling = this.#pulling;
+    this.#pulling = undefined;
+    if (!link.isEnded) await within(effects, Promise.resolve(pulling?.sub?.drain?.()), DRAIN_MS).catch(() => undefined);
+    await pulling?.close().catch(() => undefined);
+  }
+
+  /** Lets what is in the hand be stored before more is asked for, and then less at a time: the protocol counts messages, and not bytes. */
+  async #pause(): Promise<void> {
+    await this.#stopPulling();
+    while (this.#handing) await this.#handing;
+    if (!this.#isReading) return;
+    await this.#forgetGone();
+    if (this.#isReading) await this.#pull();
   }
 
   /** Says every few seconds that it lives, and that what is in the hand is worked on. Ends when the place is another's. */
@@ -136,13 +167,13 @@ export class StreamReader implements PlaceReader {
     }
   }
 
-  async #end(pulling: Pulling): Promise<void> {
-    const { link, effects } = this.#options;
+  async #end(): Promise<void> {
+    const { link } = this.#options;
     this.#isReading = false;
     this.#failed.reject(new Error('it was stopped'));
-    // What is on its way is given back too: closed at once, it would come again after ten seconds only.
-    if (!link.isEnded) await within(effects, Promise.resolve(pulling.sub?.drain?.()), DRAIN_MS).catch(() => undefined);
-    await pulling.close().catch(() => undefined);
+    // It may be about to ask again.
+    await this.#pausing;
+    await this.#stopPulling();
     await this.#handing;
     // Where another reads already, it is another's.
     if (this.#place.isHeld && !this.#isGone && !link.isEnded) await this.#giveBack();
@@ -168,8 +199,19 @@ export class StreamReader implements PlaceReader {
 
   #take(message: JetStreamMessage): void {
     this.#hand.take(message);
+    this.#bound();
     // All that came in one piece is handed over at once.
     if (this.#isReading) this.#handing ??= Promise.resolve().then(() => this.#handAll());
+  }
+
+  /** What another left must be able to come in, so that it is certain that all of it is here. */
+  #bound(): void {
+    const { bytes, count, isCertain } = this.#hand;
+    if (bytes <= HAND_BYTES || !isCertain || !this.#isReading || this.#pausing) return;
+    this.#askFor = Math.max(1, Math.floor((HAND_BYTES / 2 / bytes) * count));
+    this.#pausing = this.#pause()
+      .catch((error: unknown) => this.#failed.reject(error))
+      .finally(() => (this.#pausing = undefined));
   }
 
   async #handAll(): Promise<void> {
