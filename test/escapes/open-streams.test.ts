@@ -16,8 +16,8 @@ const test = needs('postgres');
 
 /** A pool of one connection, so that the next effect has the connection of the one before. */
 interface Stage<Tx> {
-  /** Commits what `effect` does, or rejects. */
-  run(effect: (tx: Tx) => Promise<unknown>): Promise<unknown>;
+  /** Commits what `effect` does, or rejects. `restMs`: how long nothing may be asked of the transaction; default a minute. */
+  run(effect: (tx: Tx) => Promise<unknown>, restMs?: number): Promise<unknown>;
   /** The lines that were committed. */
   lines(): Promise<unknown>;
 }
@@ -26,9 +26,9 @@ async function stageOver<Tx>(pool: unknown, query: (text: string) => PromiseLike
   const driver = findDriver(pool, systemEffects);
   if (driver === undefined) throw new Error('no driver for this pool');
   return {
-    run: (effect) =>
+    run: (effect, restMs = 60_000) =>
       driver.transaction(
-        60_000,
+        restMs,
         (tx) => effect(tx as Tx),
         () => Promise.resolve('kept'),
       ),
@@ -128,6 +128,34 @@ describe('with pg, an effect', () => {
     expect(await lines()).toEqual(['next', 'whole']);
   });
 
+  test('that waits for a statement behind a COPY it never ends is ended with it: TRANSACTION_RESTED [X.3]', async ({
+    postgres,
+  }) => {
+    const { run, lines } = await onPg(postgres);
+    const stuck = run(async (tx) => {
+      const open = tx.query(copyFrom('copy effect from stdin'));
+      open.on('error', () => undefined);
+      open.write('half\n');
+      await tx.query(`insert into effect values ('behind it')`);
+    }, 200);
+    await expect(stuck).rejects.toMatchObject({ code: 'TRANSACTION_RESTED', details: { restMs: 200 } });
+    const hidden = run(async (tx) => {
+      tx.query(copyFrom('copy effect from stdin')).on('error', () => undefined);
+      await tx.query(`insert into effect values ('behind it')`).catch(() => undefined);
+    }, 200);
+    await expect(hidden).rejects.toMatchObject({ code: 'TRANSACTION_RESTED' });
+    const slow = run(async (tx) => {
+      const stream = tx.query(copyFrom('copy effect from stdin'));
+      for (const line of ['a', 'b', 'c', 'd', 'e']) {
+        await new Promise((resolve) => setTimeout(resolve, 60));
+        stream.write(`${line}\n`);
+      }
+      await pipeline(Readable.from(['f\n']), stream);
+    }, 200);
+    expect(await slow).toBe('kept');
+    expect(await lines()).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+  });
+
   test('may leave a COPY to it half read, and reads one to its end [X.3]', async ({ postgres }) => {
     const { run, lines } = await onPg(postgres);
     const half = run(async (tx) => {
@@ -218,6 +246,29 @@ describe('with postgres.js, an effect', () => {
     });
     expect(await next).toBe('kept');
     expect(await lines()).toEqual(['next', 'whole']);
+  });
+
+  test('that waits for something else while its COPY is open is ended with it: TRANSACTION_RESTED [X.3]', async ({
+    postgres,
+  }) => {
+    const { run, lines } = await onPostgresJs(postgres);
+    const stuck = run(async (tx) => {
+      const open = await tx`copy effect from stdin`.writable();
+      open.on('error', () => undefined);
+      open.write('half\n');
+      await new Promise<never>(() => undefined);
+    }, 200);
+    await expect(stuck).rejects.toMatchObject({ code: 'TRANSACTION_RESTED', details: { restMs: 200 } });
+    const slow = run(async (tx) => {
+      const stream = await tx`copy effect from stdin`.writable();
+      for (const line of ['a', 'b', 'c', 'd', 'e']) {
+        await new Promise((resolve) => setTimeout(resolve, 60));
+        stream.write(`${line}\n`);
+      }
+      await pipeline(Readable.from(['f\n']), stream);
+    }, 200);
+    expect(await slow).toBe('kept');
+    expect(await lines()).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
   });
 
   test('may leave a COPY to it and a cursor half read, and nothing of them comes afterwards [X.3]', async ({

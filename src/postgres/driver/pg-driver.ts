@@ -204,7 +204,11 @@ async function pooledTransaction<R, T>(
   // Of our own statements only: a connection may have fallen silent since it was used last, and nothing else would tell.
   const within = <A>(answer: Promise<A>): Promise<A> => limited(limits, answer, () => onError(new Error('no answer')));
   const gate = new TransactionGate('pg');
-  const guard = guardPg(client as unknown as PgClientInside, gate, limits.effects);
+  const onRest = (): void => {
+    isRested = true;
+    lost.reject(restedTooLong(restMs));
+  };
+  const guard = guardPg(client as unknown as PgClientInside, gate, limits.effects, { restMs, onRest });
   try {
     // In one message: each more is a round trip for every message that is handled.
     await within(client.query({ text: `begin; ${limitStatements(restMs)}` }));

@@ -55,18 +55,21 @@ export function postgresJsDriver(
     transaction: async (restMs, effect, complete) => {
       const transaction = new PostgresJsTransaction<Sql>(effects, answerMs);
       const gate = new TransactionGate('postgres.js');
+      const rested = Promise.withResolvers<never>();
+      rested.promise.catch(nothing);
+      const rest = { restMs, onRest: () => rested.reject(restedTooLong(restMs)) };
       try {
         return await transaction.run(sql, async (tx) => {
           // Of our own statements only: how long the application's may take is its own affair.
           const ours: Query = (text, params) => transaction.within(queryOn(tx)(text, params));
           await ours(limitStatements(restMs));
-          const open = new PostgresJsOpen(gate, effects, sql.CLOSE, () => transaction.isLost);
+          const open = new PostgresJsOpen(gate, { effects, rest }, sql.CLOSE, () => transaction.isLost);
           const end = (): Promise<void> => {
             gate.close();
             return open.finish();
           };
           try {
-            const result = await effect(guardPostgresJs(tx, gate, open));
+            const result = await Promise.race([effect(guardPostgresJs(tx, gate, open)), rested.promise]);
             await end();
             gate.requireNoNested();
             return await complete(ours, result);

@@ -31,8 +31,15 @@ const LISTENING: ReadonlySet<unknown> = new Set(['on', 'once', 'addListener', 'l
 /** Undoes what was done: also after the end. */
 const UNDOING: ReadonlySet<unknown> = new Set(['removeListener', 'off', 'resume']);
 
-/** A connection that is open to one object until that has ended, and to no statement that would end the transaction. */
-export function guardConnection(connection: PgConnectionInside, gate: TransactionGate): GuardedConnection {
+/**
+ * A connection that is open to one object until that has ended, and to no statement that would end the transaction. `used` is called
+ * whenever the object sends something.
+ */
+export function guardConnection(
+  connection: PgConnectionInside,
+  gate: TransactionGate,
+  used: () => void,
+): GuardedConnection {
   let hasEnded = false;
   let calls = 0;
   /** True when it may be done; throws, or is false where a call of the client's is under way. */
@@ -51,6 +58,7 @@ export function guardConnection(connection: PgConnectionInside, gate: Transactio
           // A COPY to us looks once more when its end has come.
           if (name === 'read' && hasEnded) return null;
           if (!UNDOING.has(name) && !mayRun()) return false;
+          used();
           if (STATEMENTS.has(name)) gate.refuseControl(textOf(args[0]));
           const result: unknown = Reflect.apply(value as Method, target, args);
           return result === target ? proxy : result;

@@ -1,4 +1,5 @@
 import type { Effects } from '../../kernel/effects.ts';
+import type { RestLimit } from './copy-rest.ts';
 import { PgSubmittables, isSubmittable } from './pg-submittables.ts';
 import type { Substitute, TransactionGate } from './transaction-gate.ts';
 
@@ -41,9 +42,9 @@ const FACTS = ['processID', 'user', 'database', 'host', 'port'];
  * An object of the client's class without a client in it: its methods go through the gate, and nothing leads to the connection, to
  * the pool or to the end of the transaction. An object of its own and no proxy: methods of the class find nothing of a connection in it.
  */
-export function guardPg(client: PgClientInside, gate: TransactionGate, effects: Effects): GuardedPg {
+export function guardPg(client: PgClientInside, gate: TransactionGate, effects: Effects, rest: RestLimit): GuardedPg {
   const tx = Object.create(Object.getPrototypeOf(client) as object) as Record<string, unknown>;
-  const submittables = new PgSubmittables(client, gate, effects);
+  const submittables = new PgSubmittables(client, gate, effects, rest);
   for (const name of FACTS) tx[name] = client[name];
   tx['query'] = guardedQuery(client, gate, submittables);
   tx['getTransactionStatus'] = (): unknown => (gate.isOpen ? (client.getTransactionStatus?.() ?? 'T') : 'I');

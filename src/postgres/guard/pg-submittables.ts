@@ -1,5 +1,6 @@
 import { answerWithin } from '../../kernel/answer-within.ts';
 import type { Effects } from '../../kernel/effects.ts';
+import { type CopyRest, type RestLimit, watchCopyRest } from './copy-rest.ts';
 import { guardConnection } from './pg-connection-guard.ts';
 import type { PgClientInside } from './pg-guard.ts';
 import type { TransactionGate } from './transaction-gate.ts';
@@ -16,6 +17,7 @@ export interface Submittable {
   destroy?(error?: Error): unknown;
   resume?(): unknown;
   readonly writableEnded?: boolean;
+  readonly writableLength?: number;
   on?(event: string, listener: () => void): unknown;
 }
 
@@ -33,12 +35,14 @@ export class PgSubmittables {
   readonly #client: PgClientInside;
   readonly #gate: TransactionGate;
   readonly #effects: Effects;
+  readonly #rest: RestLimit;
   readonly #open = new Map<Submittable, Promise<void>>();
 
-  constructor(client: PgClientInside, gate: TransactionGate, effects: Effects) {
+  constructor(client: PgClientInside, gate: TransactionGate, effects: Effects, rest: RestLimit) {
     this.#client = client;
     this.#gate = gate;
     this.#effects = effects;
+    this.#rest = rest;
   }
 
   /** As the client's own `query`. Throws what the gate says. */
@@ -51,9 +55,11 @@ export class PgSubmittables {
     // The native client hands itself to such objects.
     if (connection === undefined) throw this.#gate.refusal('an object that speaks to the connection by itself');
     const { promise: ended, resolve } = Promise.withResolvers<void>();
-    const guard = guardConnection(connection, this.#gate);
+    const rest = this.#restOf(config);
+    const guard = guardConnection(connection, this.#gate, () => rest?.used());
     const end = (): void => {
       guard.end();
+      rest?.end();
       this.#open.delete(config);
       resolve();
     };
@@ -73,6 +79,12 @@ export class PgSubmittables {
     for (const one of this.#open.keys()) close(one, error);
     await answerWithin(this.#effects, Promise.all(this.#open.values()), CLOSING_MS, () => error);
     if (halves.length > 0) throw error;
+  }
+
+  #restOf(config: Submittable): CopyRest | undefined {
+    const { writableEnded, writableLength } = config;
+    if (!isCopy(config) || writableEnded !== false || writableLength === undefined) return undefined;
+    return watchCopyRest(this.#effects, this.#rest, config as { writableLength: number });
   }
 
   /** True when something is still open: the connection takes no other statement. */

@@ -1,5 +1,6 @@
 import { answerWithin } from '../../kernel/answer-within.ts';
 import type { Effects } from '../../kernel/effects.ts';
+import { type RestLimit, watchCopyRest } from './copy-rest.ts';
 import type { PostgresJsStatement } from './postgres-js-text.ts';
 import type { TransactionGate } from './transaction-gate.ts';
 
@@ -38,7 +39,15 @@ export class PostgresJsOpen {
   /** Of each COPY that runs: its stream, once the server has begun it. */
   readonly #copies = new Map<OpenStatement, { stream?: CopyStream; readonly ended: PromiseWithResolvers<void> }>();
 
-  constructor(gate: TransactionGate, effects: Effects, closeCursor: unknown, isLost: () => boolean) {
+  readonly #rest: RestLimit;
+
+  constructor(
+    gate: TransactionGate,
+    { effects, rest }: { readonly effects: Effects; readonly rest: RestLimit },
+    closeCursor: unknown,
+    isLost: () => boolean,
+  ) {
+    this.#rest = rest;
     this.#gate = gate;
     this.#effects = effects;
     this.#closeCursor = closeCursor;
@@ -79,7 +88,9 @@ export class PostgresJsOpen {
       ended: Promise.withResolvers<void>(),
     };
     this.#copies.set(statement, copy);
+    let stopWatching = nothing;
     const end = (): void => {
+      stopWatching();
       this.#copies.delete(statement);
       copy.ended.resolve();
     };
@@ -87,6 +98,7 @@ export class PostgresJsOpen {
     statement.resolve = (result) => {
       if (copy.stream === undefined && isStream(result)) {
         copy.stream = result;
+        if (result instanceof Writable) stopWatching = this.#watchRest(result);
         if (!this.#gate.isOpen) close(result, this.#gate.unfinished('a COPY'));
       } else end();
       resolve(result);
@@ -95,6 +107,16 @@ export class PostgresJsOpen {
       end();
       reject(error);
     };
+  }
+
+  #watchRest(stream: Writable): () => void {
+    const rest = watchCopyRest(this.#effects, this.#rest, stream);
+    const write = stream._write.bind(stream);
+    stream._write = (...args) => {
+      rest.used();
+      write(...args);
+    };
+    return () => rest.end();
   }
 
   /**
