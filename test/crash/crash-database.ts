@@ -82,6 +82,7 @@ export class CrashDatabase {
         min(due_at - now())::text as due, max(attempts) as attempts, owner::text, epoch::text
         from ${SCHEMA}.delivery left join ${SCHEMA}.lease using (unit) where state <> 2 group by unit, state, owner, epoch`,
       dead: `select unit, key, starts, error ->> 'message' as error from ${SCHEMA}.delivery where state = 2`,
+      paused: `select name from ${SCHEMA}.handler where paused_at is not null`,
       workers: `select id::text, name, lanes, (expires_at - now())::text as left from ${SCHEMA}.worker`,
       sessions: `select pid, state, wait_event, (now() - xact_start)::text as open, left(query, 90) as query
         from pg_stat_activity where datname = current_database() and (xact_start is not null or state <> 'idle')`,

@@ -34,12 +34,12 @@ export class Crew {
     });
   }
 
-  /** Starts a worker. It is at work as soon as its journal says `ready`. */
-  hire(changes: Partial<WorkerOptions> = {}): Member {
+  /** Starts a worker, or another program that takes the same options. It is at work as soon as its journal says `ready`. */
+  hire(changes: Partial<WorkerOptions> = {}, program = 'worker-process.ts'): Member {
     const name = `w${this.all.length + 1}`;
     const journal = new Journal(`${this.#folder}/${name}`);
     const options: WorkerOptions = { ...this.#options, name, journal: journal.file, ...changes };
-    const child = start('worker-process.ts', options);
+    const child = start(program, options);
     const ended = once(child, 'exit').then(([code, signal]) => (signal ?? code) as number | NodeJS.Signals);
     const member = { name, process: child, journal, ended };
     this.all.push(member);

@@ -107,7 +107,8 @@ function expectKept({ messages, kills, pauseEvery, restarts }: StormPlan, report
   expect(report.rolledBack).toBeGreaterThan(0);
 }
 
-function isReady({ journal }: Member): boolean {
+/** It has said that it is at work. */
+export function isReady({ journal }: Member): boolean {
   return journal.look().marks.includes('ready');
 }
 
@@ -117,7 +118,7 @@ function isBusy({ journal }: Member): boolean {
 }
 
 /** Halts one in the middle of its work: what it had in flight as it stood still it has still. */
-async function haltSomeone(team: Iterable<Member>): Promise<Member> {
+export async function haltSomeone(team: Iterable<Member>): Promise<Member> {
   for (;;) {
     await until('a worker has messages in flight', () => [...team].some(isBusy));
     const choice = [...team].filter(isBusy);

@@ -11,6 +11,7 @@ const LONGEST = [
   'test/transport/nats-faults',
   'test/order-service/process',
   'test/crash/kills-and-restarts',
+  'test/crash/awkward-users',
   'test/console/pages',
   'test/console/deliveries',
   'test/docs/quick-start',

@@ -111,10 +111,10 @@ export class PostgresJsOpen {
 
   #watchRest(stream: Writable): () => void {
     const rest = watchCopyRest(this.#effects, this.#rest, stream);
-    const write = stream._write.bind(stream);
-    stream._write = (...args) => {
+    const write = stream.write.bind(stream) as (...args: unknown[]) => boolean;
+    stream.write = (...args: unknown[]): boolean => {
       rest.used();
-      write(...args);
+      return write(...args);
     };
     return () => rest.end();
   }
