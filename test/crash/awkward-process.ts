@@ -91,7 +91,8 @@ function storeOfPg(): ReturnType<typeof postgres<Pool, Tx>> {
 }
 
 function storeOfPostgresJs(): ReturnType<typeof postgres<Sql, Tx>> {
-  const pool = postgresJs(options.url, { max: 10, onnotice: () => undefined });
+  // Its query for array types is awaited by nobody, and would end the process with its connection: docs/outbox.md.
+  const pool = postgresJs(options.url, { max: 10, onnotice: () => undefined, fetch_types: false });
   return postgres({ pool, schema: SCHEMA, wrap });
 }
 

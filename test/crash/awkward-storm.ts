@@ -111,6 +111,7 @@ export async function awkwardStorm({ messages, keys, rounds }: AwkwardPlan): Pro
     const kind = kinds[round % kinds.length] ?? '';
     await until('all workers are ready', () => [...team].every(isReady));
     sender.grant(Math.ceil((messages / rounds) * round));
+    expect(crew.fallen).toEqual([]);
     await FAULTS[kind]?.(scene);
     faults[kind] = (faults[kind] ?? 0) + 1;
     const due = Math.floor((messages / rounds) * (round - 1));
