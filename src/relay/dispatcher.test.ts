@@ -2,7 +2,12 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { type Acts, keyed, noted, VirtualService } from '../../test/support/virtual-service.ts';
 
 let virtual: VirtualService;
-afterEach(() => virtual.end());
+/** Ends calls to the store that hang. */
+const hung: (() => void)[] = [];
+afterEach(() => {
+  for (const end of hung.splice(0)) end();
+  return virtual.end();
+});
 
 const SLOW = { pollMs: 60_000, leaseMs: 10_000 };
 
@@ -90,11 +95,15 @@ describe('a commit waits until what ran before it in its key is written', () => 
 });
 
 describe('a worker whose heartbeats do not arrive', () => {
-  /** From then on no heartbeat is answered: each call fails after the five seconds that a store gives it. */
-  function silenced(): { acts: Acts; silence: () => void } {
+  /** From then on no heartbeat is answered: each call fails after the five seconds that a store gives it, or hangs. */
+  function silenced(hangs: boolean): { acts: Acts; silence: () => void } {
     let isSilent = false;
     const away = (): Promise<never> =>
-      new Promise((_, reject) => virtual.time.setTimer(() => reject(new Error('away')), 5_000));
+      new Promise((_, reject) => {
+        const fail = (): void => reject(new Error('away'));
+        if (hangs) hung.push(fail);
+        else virtual.time.setTimer(fail, 5_000);
+      });
     const acts: Acts = (session) => ({
       beat: (...args) => (isSilent ? away() : session.beat(...args)),
       survey: (...args) => (isSilent ? away() : session.survey(...args)),
@@ -102,39 +111,45 @@ describe('a worker whose heartbeats do not arrive', () => {
     return { acts, silence: () => void (isSilent = true) };
   }
 
-  test('starts nothing from four fifths of its lease on, and at its end drops its shards and aborts what runs', async () => {
-    virtual = new VirtualService();
-    const quiet = silenced();
-    const started: number[] = [];
-    const aborted: unknown[] = [];
-    const hf = virtual.service(quiet.acts);
-    hf.on(noted, 'h', ({ n }, { signal }) => {
-      started.push(n);
-      return n === 1
-        ? new Promise((_, reject) =>
-            signal.addEventListener('abort', () => {
-              aborted.push(signal.reason);
-              reject(new Error('aborted'));
-            }),
-          )
-        : undefined;
-    });
-    await virtual.start(hf, SLOW);
-    await virtual.send((tx) => hf.send(tx, noted, { n: 1 }));
-    await virtual.time.advance(100);
-    quiet.silence();
-    await virtual.time.advance(7_000);
-    await virtual.send((tx) => hf.send(tx, noted, { n: 2 }));
-    await virtual.time.advance(100);
-    expect([started, aborted], 'within its lease it works').toEqual([[1, 2], []]);
-    // Its last heartbeat was up to two seconds before it fell silent.
-    await virtual.time.advance(1_900);
-    await virtual.send((tx) => hf.send(tx, noted, { n: 3 }));
-    await virtual.time.advance(100);
-    expect([started, aborted], 'in the last fifth it starts nothing, and what runs goes on').toEqual([[1, 2], []]);
-    await virtual.time.advance(3_000);
-    expect(started).toEqual([1, 2]);
-    expect(aborted).toMatchObject([{ code: 'DELIVERY_TAKEN' }]);
-    expect(virtual.kinds('units-lost')).toMatchObject([{ why: 'buried', units: { length: 5 } }]);
-  });
+  test.for([
+    ['fails', false],
+    ['hangs', true],
+  ] as const)(
+    'starts nothing from four fifths of its lease on, and at its end drops its shards and aborts what runs, where each %s',
+    async ([, hangs]) => {
+      virtual = new VirtualService();
+      const quiet = silenced(hangs);
+      const started: number[] = [];
+      const aborted: unknown[] = [];
+      const hf = virtual.service(quiet.acts);
+      hf.on(noted, 'h', ({ n }, { signal }) => {
+        started.push(n);
+        return n === 1
+          ? new Promise((_, reject) =>
+              signal.addEventListener('abort', () => {
+                aborted.push(signal.reason);
+                reject(new Error('aborted'));
+              }),
+            )
+          : undefined;
+      });
+      await virtual.start(hf, SLOW);
+      await virtual.send((tx) => hf.send(tx, noted, { n: 1 }));
+      await virtual.time.advance(100);
+      quiet.silence();
+      await virtual.time.advance(7_000);
+      await virtual.send((tx) => hf.send(tx, noted, { n: 2 }));
+      await virtual.time.advance(100);
+      expect([started, aborted], 'within its lease it works').toEqual([[1, 2], []]);
+      // Its last heartbeat was up to two seconds before it fell silent.
+      await virtual.time.advance(1_900);
+      await virtual.send((tx) => hf.send(tx, noted, { n: 3 }));
+      await virtual.time.advance(100);
+      expect([started, aborted], 'in the last fifth it starts nothing, and what runs goes on').toEqual([[1, 2], []]);
+      await virtual.time.advance(3_000);
+      expect(started).toEqual([1, 2]);
+      expect(aborted).toMatchObject([{ code: 'DELIVERY_TAKEN' }]);
+      expect(virtual.kinds('units-lost')).toMatchObject([{ why: 'buried', units: { length: 5 } }]);
+    },
+  );
 });
