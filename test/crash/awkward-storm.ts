@@ -120,17 +120,29 @@ export async function awkwardStorm({ messages, keys, rounds }: AwkwardPlan): Pro
   await until('all is sent', () => sender.report.committed >= messages);
   await until('the operator is ready', () => isReady(scene.operator));
   scene.operator.process.send('finish' satisfies LastWord);
-  await until(
-    'all is handled or given up',
-    async () => (await database.rows(`select 1 as one from ${SCHEMA}.delivery limit 1`)).length === 0,
-    () => database.leftovers(),
-  );
+  await untilAllEnded(database);
   expect(crew.fallen).toEqual([]);
   const report = { ledger: await ledgerOf(database), faults, ...countJournals(crew) };
   const sent = await database.rows<{ key: string; n: number }>('select key, n from sent');
   const misdeeds = new Set(sent.map(misdeedOf).filter((misdeed) => misdeed !== undefined));
   expectKept({ messages, keys, rounds }, report, [...misdeeds]);
   return report;
+}
+
+/** However much is left: only when none of it ends any more, something is stuck. */
+async function untilAllEnded(database: CrashDatabase): Promise<void> {
+  for (let left = Infinity; left > 0;) {
+    const before = left;
+    await until(
+      `fewer than ${before} deliveries are left`,
+      async () => {
+        left = await database.count(`select count(*) from ${SCHEMA}.delivery`);
+        if (left >= before) await new Promise((resolve) => setTimeout(resolve, 200));
+        return left < before;
+      },
+      () => database.leftovers(),
+    );
+  }
 }
 
 /** `expected`: the misdeeds that the messages that were sent call for. */
