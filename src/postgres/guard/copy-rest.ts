@@ -1,4 +1,3 @@
-import type { Writable } from 'node:stream';
 import type { Effects } from '../../kernel/effects.ts';
 
 /** Watches one COPY from us. */
@@ -22,7 +21,7 @@ export interface RestLimit {
 export function watchCopyRest(
   effects: Effects,
   { restMs, onRest }: RestLimit,
-  stream: Pick<Writable, 'writableLength'>,
+  stream: { readonly writableLength: number },
 ): CopyRest {
   let lastMs = effects.monoMs();
   let timer: unknown;

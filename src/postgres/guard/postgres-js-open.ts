@@ -21,6 +21,11 @@ interface CopyStream {
   push?: (chunk: unknown) => boolean;
 }
 
+interface CopyTarget extends CopyStream {
+  readonly writableLength: number;
+  write(...args: unknown[]): boolean;
+}
+
 /** How long what an effect left open may take to end. */
 const CLOSING_MS = 2_000;
 
@@ -98,7 +103,7 @@ export class PostgresJsOpen {
     statement.resolve = (result) => {
       if (copy.stream === undefined && isStream(result)) {
         copy.stream = result;
-        if (result instanceof Writable) stopWatching = this.#watchRest(result);
+        if (isTarget(result)) stopWatching = this.#watchRest(result);
         if (!this.#gate.isOpen) close(result, this.#gate.unfinished('a COPY'));
       } else end();
       resolve(result);
@@ -109,9 +114,9 @@ export class PostgresJsOpen {
     };
   }
 
-  #watchRest(stream: Writable): () => void {
+  #watchRest(stream: CopyTarget): () => void {
     const rest = watchCopyRest(this.#effects, this.#rest, stream);
-    const write = stream.write.bind(stream) as (...args: unknown[]) => boolean;
+    const write = stream.write.bind(stream);
     stream.write = (...args: unknown[]): boolean => {
       rest.used();
       return write(...args);
@@ -163,6 +168,10 @@ export class PostgresJsOpen {
 
 function isStream(value: unknown): value is CopyStream {
   return typeof value === 'object' && value !== null && 'destroy' in value && typeof value.destroy === 'function';
+}
+
+function isTarget(stream: CopyStream): stream is CopyTarget {
+  return stream.writableEnded !== undefined;
 }
 
 function close(stream: CopyStream, error: Error): void {
