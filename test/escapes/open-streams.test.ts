@@ -5,69 +5,11 @@ import pg, { type PoolClient } from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import Cursor from 'pg-cursor';
 import QueryStream from 'pg-query-stream';
-import postgresJs, { type TransactionSql } from 'postgres';
-import { describe, expect, onTestFinished } from 'vitest';
-import { findDriver } from '../../src/postgres/driver/find-driver.ts';
-import { systemEffects } from '../../src/system/effects.ts';
-import { freshSchema } from '../support/fresh-schema.ts';
-import { needs, type TestServer } from '../support/needs.ts';
+import { describe, expect } from 'vitest';
+import { needs } from '../support/needs.ts';
+import { late, onPg, onPostgresJs } from './one-connection.ts';
 
 const test = needs('postgres');
-
-/** A pool of one connection, so that the next effect has the connection of the one before. */
-interface Stage<Tx> {
-  /** Commits what `effect` does, or rejects. `restMs`: how long nothing may be asked of the transaction; default a minute. */
-  run(effect: (tx: Tx) => Promise<unknown>, restMs?: number): Promise<unknown>;
-  /** The lines that were committed. */
-  lines(): Promise<unknown>;
-}
-
-async function stageOver<Tx>(pool: unknown, query: (text: string) => PromiseLike<unknown>): Promise<Stage<Tx>> {
-  const driver = findDriver(pool, systemEffects);
-  if (driver === undefined) throw new Error('no driver for this pool');
-  return {
-    run: (effect, restMs = 60_000) =>
-      driver.transaction(
-        restMs,
-        (tx) => effect(tx as Tx),
-        () => Promise.resolve('kept'),
-      ),
-    lines: async () => query('select line from effect order by line'),
-  };
-}
-
-async function onPg(server: TestServer): Promise<Stage<PoolClient>> {
-  const schema = await freshSchema(server);
-  const pool = new pg.Pool({ connectionString: server.url, max: 1 });
-  pool.on('connect', (client) => void client.query(`set search_path = ${schema}`));
-  onTestFinished(() => pool.end());
-  await pool.query('create table effect (line text not null)');
-  return stageOver(pool, async (text) => {
-    const { rows } = await pool.query<{ line: string }>(text);
-    return rows.map(({ line }) => line);
-  });
-}
-
-async function onPostgresJs(server: TestServer): Promise<Stage<TransactionSql>> {
-  const schema = await freshSchema(server);
-  const sql = postgresJs(server.url, { max: 1, onnotice: () => undefined, connection: { search_path: schema } });
-  onTestFinished(() => sql.end({ timeout: 1 }));
-  await sql`create table effect (line text not null)`;
-  return stageOver(sql, async (text) => {
-    const rows = await sql.unsafe<{ line: string }[]>(text);
-    return rows.map(({ line }) => line);
-  });
-}
-
-/** What late use comes to: an error's code, or `nothing`. Must never reach the connection: the effect around it would notice. */
-async function late(use: () => unknown): Promise<string> {
-  try {
-    await use();
-    return 'nothing';
-  } catch (error) {
-    return String((error as { code?: unknown }).code);
-  }
-}
 
 const LONG = 'select n::text from generate_series(1, 100000) n';
 
@@ -337,75 +279,5 @@ describe('with postgres.js, an effect', () => {
     });
     expect(await kept).toBe('kept');
     expect(await lines()).toEqual(['1', '2']);
-  });
-});
-
-describe('a nested transaction that an effect leaves open undoes all of it: TRANSACTION_UNFINISHED', () => {
-  const UNFINISHED = { code: 'TRANSACTION_UNFINISHED', details: { unfinished: 'a nested transaction' } };
-
-  test('with pg [X.3]', async ({ postgres }) => {
-    const { run, lines } = await onPg(postgres);
-    const work = run(async (tx) => {
-      await tx.query('begin');
-      await tx.query(`insert into effect values ('inner')`);
-    });
-    await expect(work).rejects.toMatchObject(UNFINISHED);
-    expect(await lines()).toEqual([]);
-  });
-
-  test('with postgres.js, as a text or as a function [X.3]', async ({ postgres }) => {
-    const { run, lines } = await onPostgresJs(postgres);
-    const text = run(async (tx) => {
-      await tx.unsafe('begin');
-      await tx`insert into effect values ('inner')`;
-    });
-    await expect(text).rejects.toMatchObject(UNFINISHED);
-    let inner: Promise<unknown> | undefined;
-    const called = run(async (tx) => {
-      await new Promise<void>((resolve) => {
-        inner = late(() =>
-          tx.savepoint(async (nested) => {
-            await nested`insert into effect values ('inner')`;
-            resolve();
-            await new Promise<never>(() => undefined);
-          }),
-        );
-      });
-    });
-    await expect(called).rejects.toMatchObject(UNFINISHED);
-    expect(await inner).toBe('TRANSACTION_NOT_OPEN');
-    expect(await lines()).toEqual([]);
-  });
-});
-
-describe('an effect that fails gives back what its session has locked, for the next that has its connection', () => {
-  const LOCK = 'select pg_advisory_lock(4711)';
-  const HELD = `select count(*)::int as held from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()`;
-
-  test('with pg [X.3]', async ({ postgres }) => {
-    const { run } = await onPg(postgres);
-    for (const then of ['select 1 / 0', 'commit', 'begin']) {
-      const failing = run(async (tx) => {
-        await tx.query(LOCK);
-        await tx.query(then);
-        await Promise.reject(new Error('after it'));
-      });
-      await expect(failing).rejects.toBeInstanceOf(Error);
-      expect(await run(async (tx) => expect((await tx.query(HELD)).rows).toEqual([{ held: 0 }]))).toBe('kept');
-    }
-  });
-
-  test('with postgres.js [X.3]', async ({ postgres }) => {
-    const { run } = await onPostgresJs(postgres);
-    for (const then of ['select 1 / 0', 'commit', 'begin']) {
-      const failing = run(async (tx) => {
-        await tx.unsafe(LOCK);
-        await tx.unsafe(then);
-        // Left open, it fails without an error of its own.
-        if (then !== 'begin') await Promise.reject(new Error('after it'));
-      });
-      await expect(failing).rejects.toBeInstanceOf(Error);
-      expect(await run(async (tx) => expect([...(await tx.unsafe(HELD))]).toEqual([{ held: 0 }]))).toBe('kept');
-    }
   });
 });
