@@ -62,6 +62,14 @@ type Loose = Record<string, (...args: unknown[]) => unknown>;
 
 const loose = (value: unknown): Loose => value as Loose;
 
+/** As what traces statements does it: ours must not go through it. */
+function patch(tx: unknown, ...names: readonly string[]): void {
+  for (const name of names) {
+    const method = loose(tx)[name];
+    loose(tx)[name] = (...args) => Reflect.apply(method as Loose[string], tx, args);
+  }
+}
+
 /** pg, without anything in between. */
 export const PG: EscapeKind<PoolClient> = {
   name: 'pg',
@@ -79,6 +87,7 @@ export const PG: EscapeKind<PoolClient> = {
     }
   },
   misuses: {
+    'methods of its own': (tx) => patch(tx, 'query'),
     release: (tx) => tx.release(),
     'release as broken': (tx) => tx.release(true),
     end: (tx) => loose(tx)['end']?.(),
@@ -112,6 +121,7 @@ export const POSTGRES_JS: EscapeKind<TransactionSql> = {
   insert: (tx, table, line) => tx`insert into ${tx(table)} values (${line})`,
   nested: (tx, work) => tx.savepoint(work),
   misuses: {
+    'methods of its own': (tx) => patch(tx, 'unsafe', 'savepoint'),
     'a template': (tx) => tx`commit`,
     'a list of texts': (tx) => tx.unsafe(['select 1; commit'] as never).simple(),
     'a part of a template': (tx) => tx`select 1 ${tx.unsafe('; commit')}`.simple(),
@@ -136,6 +146,7 @@ export const PGLITE: EscapeKind<Transaction> = {
   nested: (tx, work) =>
     (tx as unknown as { transaction: (work: (tx: Transaction) => Promise<void>) => Promise<void> }).transaction(work),
   misuses: {
+    'methods of its own': (tx) => patch(tx, 'query', 'exec'),
     rollback: (tx) => tx.rollback(),
     'a statement with parameters': (tx) => tx.query('commit', []),
     'a template': (tx) => tx.sql`commit`,

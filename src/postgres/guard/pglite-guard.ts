@@ -45,6 +45,8 @@ export function guardPglite(native: object, gate: TransactionGate): object {
         return Reflect.apply(value as Method, target, args);
       };
     },
+    // What an effect puts on it is for the effect alone: our own statements go past it.
+    set: (_, name, value) => Reflect.set(own, name, value),
   });
   return tx;
 }

@@ -33,10 +33,12 @@ export function guardPostgresJs<Sql extends Method>(sql: Sql, gate: TransactionG
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name);
       if (typeof name === 'symbol') return value;
+      if (Object.hasOwn(own, name)) return own[name];
       const refused = Object.hasOwn(REFUSED, name) ? REFUSED[name] : undefined;
-      if (refused !== undefined) return () => Promise.reject(gate.refusal(refused));
-      return Object.hasOwn(own, name) ? own[name] : value;
+      return refused === undefined ? value : () => Promise.reject(gate.refusal(refused));
     },
+    // What an effect puts on it is for the effect alone: our own statements go past it.
+    set: (_, name, value) => Reflect.set(own, name, value),
   });
   return guarded;
 }

@@ -75,6 +75,8 @@ async function openDrizzleJs(url: string, schema: string): Promise<unknown> {
   const pool = postgresJs(url, { max: 12, onnotice: () => undefined, connection: { search_path: schema } });
   const db = drizzleJs(pool, { schema: { own } });
   type Tx = Parameters<Parameters<typeof db.transaction>[0]>[0];
+  type Client = ReturnType<typeof postgresJs>;
+  const inside = (tx: Tx): { readonly client: Client } => (tx as unknown as { session: { client: Client } }).session;
   const orm: Orm<Tx> = {
     pool,
     wrap: drizzleTx((client) => drizzleJs(client, { schema: { own } })),
@@ -82,8 +84,14 @@ async function openDrizzleJs(url: string, schema: string): Promise<unknown> {
     insert: (tx, line) => tx.insert(own).values({ line }),
     raw: (tx, statement) => tx.execute(drizzleSql.raw(statement)),
     nested: (tx, work) => tx.transaction(work),
-    ends: {},
-    reaches: {},
+    ends: {
+      'commit of its client': async (tx) => inside(tx).client.unsafe('commit'),
+      'end of its client': (tx) => inside(tx).client.end(),
+    },
+    reaches: {
+      'a transaction of its client': (tx, line) =>
+        inside(tx).client.begin((inner) => inner`insert into own values (${line})`),
+    },
     close: () => pool.end({ timeout: 1 }),
   };
   return orm;
