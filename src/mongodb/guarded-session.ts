@@ -42,8 +42,8 @@ export function guardSession(session: ClientSession): GuardedSession {
       if (name === 'inTransaction') return () => isOpen && target.inTransaction();
       return Reflect.get(target, name, target) as unknown;
     },
-    // What the driver notes in it is for all that use the session.
-    set: (target, name, value) => Reflect.set(target, name, value, target),
+    // What the driver notes in it is for all that use the session; our own commit is not to be replaced.
+    set: (target, name, value) => REFUSED.has(name) || Reflect.set(target, name, value, target),
   });
   return {
     session: guarded,
