@@ -21,10 +21,9 @@ import { mirrorDead } from './mirror-dead.ts';
 import { receiveInto } from './receive.ts';
 import type { InboxRow } from './row.ts';
 import { Rows } from './rows.ts';
-import { hostOf, leasedWorker, runningUntil } from './running.ts';
+import { hostOf, leasedWorker, runningUntil, wakeupOf } from './running.ts';
 import { checkStart, type MongoStartOptions, type Running, type StartParts } from './start-options.ts';
 import { transactionsOf } from './transaction.ts';
-import { Wakeup } from './wakeup.ts';
 
 /** What `mongoInbox` takes. */
 export interface MongoInboxOptions<Session> {
@@ -125,7 +124,7 @@ function startInbox(parts: InboxParts, start: StartParts): Running {
   const idOf = ({ _id: id }: InboxRow): string => id.slice(service.length + 1);
   const receive = receiveInto({ db, rows, lines, service });
   const host = hostOf(service, start, [...takes.keys()], receive);
-  const wakeup = new Wakeup(rows.collection, service, effects);
+  const wakeup = wakeupOf(rows, service, start);
   const handle = handleBy(takes, transport.handlers<unknown>(host).from.handler);
   const handling = new Handling({ db, rows, wakeup, handler, handle, idOf, effects, tell });
   const mirror = mirrorDead({ rows, service, host, transport, idOf }, handling.round);

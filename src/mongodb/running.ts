@@ -39,8 +39,21 @@ export function leasedWorker<R extends Row>(parts: LeasedParts<R>): Worker {
   const { db, id, owner, start, rows, service, round, settled = async () => undefined } = parts;
   const effects = systemEffects;
   const lease = new Lease({ db, id, owner, leaseMs: start.leaseMs, effects });
-  const wakeup = parts.wakeup ?? new Wakeup(rows.collection, service, effects);
+  const wakeup = parts.wakeup ?? wakeupOf(rows, service, start);
   return new Worker({ lease, wakeup, pollMs: start.pollMs, effects, tell: start.tell, round, settled });
+}
+
+/** Wakes a worker on rows. Of a collection that is dropped meanwhile it makes the indexes again, a unique one among them, and says so. */
+export function wakeupOf<R extends Row>(rows: Rows<R>, service: string, { tell }: StartParts): Wakeup {
+  const report = (error: unknown): void => tell({ kind: 'store-failed', during: 'relay', error, failures: 1 });
+  const wakeup = new Wakeup(rows.collection, service, systemEffects, () => {
+    const name = rows.collection.collectionName;
+    report(
+      new Error(`the collection "${name}" was dropped or renamed: its indexes are made again, what it held is gone`),
+    );
+    rows.prepare().then(() => wakeup.wake(), report);
+  });
+  return wakeup;
 }
 
 /** Something that runs until `end` is called, once. */

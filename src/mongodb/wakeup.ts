@@ -6,20 +6,26 @@ import type { Row } from './row.ts';
 /** How long no change stream is asked for after one has failed: then there is polling alone. */
 const ASK_AGAIN_AFTER_MS = 5_000;
 
+/** After these the server ends a change stream, and the driver tells nobody. */
+const GONE: readonly string[] = ['drop', 'rename', 'dropDatabase', 'invalidate'];
+
 /** Ends waits early when something was written that concerns a service. It may miss something: who waits, waits for a limited time. */
 export class Wakeup {
   readonly #collection: Collection<Row>;
   readonly #service: string;
   readonly #effects: Effects;
+  readonly #onDropped: () => void;
   #stream: ChangeStream | undefined;
   #failedAtMs = -Infinity;
   #isAwake = false;
   #wake: (() => void) | undefined;
 
-  constructor(collection: Collection<Row>, service: string, effects: Effects) {
+  /** `onDropped` is called when the collection was dropped or renamed. */
+  constructor(collection: Collection<Row>, service: string, effects: Effects, onDropped: () => void) {
     this.#collection = collection;
     this.#service = service;
     this.#effects = effects;
+    this.#onDropped = onDropped;
   }
 
   /** The next wait, or the present one, is over at once. */
@@ -53,6 +59,13 @@ export class Wakeup {
     await stream?.close().catch(() => undefined);
   }
 
+  #noteGone(stream: ChangeStream): void {
+    if (this.#stream !== stream) return;
+    this.#stream = undefined;
+    void stream.close().catch(() => undefined);
+    this.#onDropped();
+  }
+
   #listen(): void {
     if (this.#stream || this.#effects.monoMs() - this.#failedAtMs < ASK_AGAIN_AFTER_MS) return;
     const isNew = { operationType: 'insert', 'fullDocument.service': this.#service };
@@ -60,12 +73,21 @@ export class Wakeup {
       operationType: 'update',
       'updateDescription.updatedFields.state': { $in: ['open', 'discarded'] },
     };
-    const stream = this.#collection.watch([{ $match: { $or: [isNew, isAgain] } }, { $project: { _id: 1 } }]);
+    const isGone = { operationType: { $in: GONE } };
+    const stream = this.#collection.watch([
+      { $match: { $or: [isNew, isAgain, isGone] } },
+      { $project: { _id: 1, operationType: 1 } },
+    ]);
     this.#stream = stream;
-    stream.on('change', this.wake);
+    stream.on('change', ({ operationType }) => {
+      if (GONE.includes(operationType)) this.#noteGone(stream);
+      this.wake();
+    });
     stream.on('error', () => {
+      // One that was closed here ends with an error too.
+      if (this.#stream !== stream) return;
       this.#failedAtMs = this.#effects.monoMs();
-      if (this.#stream === stream) this.#stream = undefined;
+      this.#stream = undefined;
       void stream.close().catch(() => undefined);
     });
   }

@@ -1,7 +1,7 @@
 import type { ClientSession } from 'mongodb';
 import { describe, expect, onTestFinished } from 'vitest';
 import { outgoing, type RelayEvent } from '../../src/index.ts';
-import { mongoOutbox, type MongoOutbox } from '../../src/mongodb/index.ts';
+import { mongoOutbox, type MongoOutbox, type MongoStartOptions } from '../../src/mongodb/index.ts';
 import { localBroker } from '../../src/testing/index.ts';
 import { type Broker, transportOf } from '../../src/transport/index.ts';
 import { needs, type TestServer } from '../support/needs.ts';
@@ -14,7 +14,7 @@ function stage(server: TestServer) {
   const { db, service } = openDb(server);
   const outbox = mongoOutbox({ db, service });
   const broker = localBroker();
-  const start = async (options: { readonly leaseMs?: number; readonly pollMs?: number } = {}) => {
+  const start = async (options: Partial<MongoStartOptions> = {}) => {
     const running = await outbox.start({
       transport: transportOf(broker),
       ...options,
@@ -86,6 +86,30 @@ describe('an outbox in MongoDB', () => {
       await expect.poll(() => byKey(broker.published('order'))).toEqual({ quick: [1] });
     });
     await expect.poll(() => byKey(broker.published('order'))).toEqual({ quick: [1], slow: [1] });
+  });
+
+  test('whose collection is dropped goes on: what is sent then is published without waiting for the next look, and the indexes are there again [S1.4] [S1.5]', async ({
+    mongodb,
+  }) => {
+    const { db, outbox, broker, start } = stage(mongodb);
+    const seen: RelayEvent[] = [];
+    await start({ pollMs: 60_000, observers: [(event) => void seen.push(event)] });
+    // What is sent before it listens is found when it looks, in a minute.
+    let sent = 0;
+    const sendNext = async (orderId: string): Promise<number> => {
+      await send(outbox, orderId, (sent += 1));
+      return byKey(broker.published('order'))[orderId]?.length ?? 0;
+    };
+    await expect.poll(() => sendNext('before'), { timeout: 20_000 }).toBeGreaterThan(2);
+    await db.dropCollection('outbox_events');
+    await expect.poll(() => sendNext('after'), { timeout: 20_000 }).toBeGreaterThan(2);
+    const names = async (): Promise<readonly string[]> =>
+      (await db.collection('outbox_events').indexes()).map(({ name }) => name ?? '').sort();
+    await expect
+      .poll(names, { timeout: 20_000 })
+      .toEqual(['_id_', 'holdfast_ended', 'holdfast_idempotency', 'holdfast_line']);
+    const faults = seen.flatMap((one) => (one.kind === 'store-failed' ? [String(one.error)] : []));
+    expect(faults.join()).toContain('was dropped');
   });
 
   test('lets senders of one key commit one after the other, and publishes in that order [S1.9]', async ({
