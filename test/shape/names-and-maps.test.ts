@@ -77,6 +77,12 @@ describe('names', () => {
           describe.each([1])('deeper %s', () => { test.skip('skipped', () => {}); });
         });
         test.each([[1], [2]])('row %d', () => {});`,
+      'test/b/servers.test.ts': `
+        import { test as plainTest } from 'vitest';
+        const onServer = needs('redis');
+        needs('postgres')('on the spot', async () => {});
+        onServer('on a server', async () => {});
+        plainTest('by another name', () => {});`,
       'test/b/cases.ts':
         'export function cases(name: string) { describe(name, () => {}); it(`${name} holds`, () => {}); }',
     });
@@ -85,6 +91,9 @@ describe('names', () => {
       { file: 'src/a.test.ts', title: 'a > deeper %s > skipped' },
       { file: 'src/a.test.ts', title: 'row %d' },
       { file: 'test/b/cases.ts', title: '… holds' },
+      { file: 'test/b/servers.test.ts', title: 'on the spot' },
+      { file: 'test/b/servers.test.ts', title: 'on a server' },
+      { file: 'test/b/servers.test.ts', title: 'by another name' },
     ]);
     expect(() => listTests(planted({ 'src/a.ts': '' }))).toThrow('there is no test');
   });
