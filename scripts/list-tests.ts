@@ -45,10 +45,7 @@ function nameOf(value: unknown): string {
   return isNode(value) && value.type === 'Identifier' ? (value['name'] as string) : '';
 }
 
-function titleOf(
-  node: SyntaxNode,
-  names: ReadonlySet<string>,
-): [kind: 'test' | 'suite', title: string] | undefined {
+function titleOf(node: SyntaxNode, names: ReadonlySet<string>): [kind: 'test' | 'suite', title: string] | undefined {
   if (node.type !== 'CallExpression') return undefined;
   const [first, ...rest] = node['arguments'] as unknown[];
   // Names servers; what it returns defines the test.

@@ -1,5 +1,5 @@
 import type { DeadLetterFilter, MessageReplayOptions, Operator } from '../operator/operator.ts';
-import type { Replayed } from '../operator/operator-outcomes.ts';
+import type { Replayed, SkippedHandlers } from '../operator/operator-outcomes.ts';
 import { watchBulk } from './bulk-watch.ts';
 import { showPlan } from './bulk-words.ts';
 import { CliError, EXIT, usageError } from './cli-error.ts';
@@ -8,6 +8,7 @@ import { confirm } from './confirm.ts';
 import { counted } from './counted.ts';
 import { collectDeadLetters } from './dead-letter-options.ts';
 import { byWhom } from './open-operator.ts';
+import type { Output } from './output.ts';
 import type { OptionValues } from './option-values.ts';
 import { progressOn } from './progress.ts';
 import { describeRefusal } from './refusal.ts';
@@ -17,6 +18,7 @@ const PIECE = 500;
 /** The default of `--limit`. */
 export const REPLAY_LIMIT = 100;
 const MAX_LIMIT = 10_000;
+const NONE_SKIPPED: SkippedHandlers = { notRepeatable: [], pending: [] };
 const SLOWEST = 0.1;
 const FASTEST = 10_000;
 
@@ -34,12 +36,19 @@ export async function replayIds(
   const done = results.reduce((sum, one) => sum + (one.kind === 'replayed' ? one.count : 0), 0);
   output.answer({ replayed: done, results }, () => {
     if (done > 0) output.line(`${counted(done, 'delivery', 'deliveries')} will run again.`);
+    for (const one of results) if (one.kind === 'replayed') sayWhatWasSkipped(output, one.skipped);
   });
   const refused = results.filter((one) => one.kind !== 'replayed');
   if (!output.isJson) {
     for (const one of refused) io.err(`${output.paint.red('error')}: ${describeRefusal(one, one.id)}\n`);
   }
   return refused.length === 0 ? EXIT.ok : EXIT.failed;
+}
+
+function sayWhatWasSkipped(output: Output, { notRepeatable, pending }: SkippedHandlers = NONE_SKIPPED): void {
+  if (notRepeatable.length > 0)
+    output.line(`Skipped ${notRepeatable.join(', ')}: succeeded already and not declared repeatable.`);
+  if (pending.length > 0) output.line(`Skipped ${pending.join(', ')}: not done yet, it waits or runs already.`);
 }
 
 /** Shows how many dead letters fit, asks, and replays them, the oldest failure first. */

@@ -29,9 +29,17 @@ export interface NotFailed {
   readonly status: DeliveryStatus;
 }
 
+/** The named handlers that a replay left alone. */
+export interface SkippedHandlers {
+  /** They succeeded and are not declared repeatable. */
+  readonly notRepeatable: readonly string[];
+  /** They wait or run already. */
+  readonly pending: readonly string[];
+}
+
 /** What became of a replay. `count` deliveries run again; nothing was changed by the others. */
 export type Replayed =
-  | { readonly kind: 'replayed'; readonly count: number }
+  | { readonly kind: 'replayed'; readonly count: number; readonly skipped?: SkippedHandlers | undefined }
   | NotFound
   | BadId
   | NotFailed

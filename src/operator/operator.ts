@@ -121,6 +121,8 @@ export interface MessageReplayOptions extends ReplayOptions {
   readonly handlers?: readonly string[] | undefined;
   /** Run the named handlers again although they succeeded: refused unless they are declared repeatable. Needs `handlers`. */
   readonly rerun?: boolean | undefined;
+  /** With `rerun`: leave out those that succeeded and are not repeatable instead of refusing all; the outcome names them. */
+  readonly skip?: boolean | undefined;
 }
 
 /**

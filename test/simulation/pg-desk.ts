@@ -121,7 +121,7 @@ export class PgDesk {
     const row = rows[random.int(0, rows.length - 1)] as { id: string; number: number; handler: string } | undefined;
     if (!row) return undefined;
     const answer = await this.admin.query(
-      `select ${schema}.operator_replay_message($1, array[$2::smallint], true, null, 'simulation', null) ->> 'kind' as kind`,
+      `select ${schema}.operator_replay_message($1, array[$2::smallint], true, false, null, 'simulation', null) ->> 'kind' as kind`,
       [row.id, row.number],
     );
     return answer.rows[0]?.['kind'] === 'replayed' ? row : undefined;

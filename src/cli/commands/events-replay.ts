@@ -20,18 +20,19 @@ export const eventsReplay: Command = {
     id: { value: '<dlq-id>', summary: 'the dead letter' },
     'event-id': { value: '<id>', summary: 'one event, whatever became of it' },
     projectors: { value: '<a,b>', summary: 'only these handlers of it', multiple: true },
-    rerun: { summary: 'also those that succeeded, where they are declared repeatable' },
+    rerun: { summary: 'refuse all of it if one of them succeeded and is not repeatable' },
     generation: { value: '<n>', summary: 'process it in this generation', default: 'the one it has' },
     reason: { value: '<text>', summary: 'why, for the audit' },
     'dry-run': { summary: 'with --status: only tell how many fit' },
   },
   details: [
     'The stored payload is read again; the event keeps its id and its idempotency key, so that nothing is done twice.',
+    'Of the named projectors, those that failed or never had the event run; those that succeeded run again if they are declared repeatable, and are skipped otherwise.',
   ],
   examples: [
     'holdfast events:replay --status failed --limit 100',
     'holdfast events:replay --dlq --id 0199f2d6-7c1e-7b33-a4a8-2f1f0c9d5b11:3',
-    'holdfast events:replay --event-id 0199f2d6-7c1e-7b33-a4a8-2f1f0c9d5b11 --projectors score,sessions --rerun',
+    'holdfast events:replay --event-id 0199f2d6-7c1e-7b33-a4a8-2f1f0c9d5b11 --projectors score,sessions',
   ],
   run: async (invocation) => {
     const { options } = invocation;
@@ -41,8 +42,7 @@ export const eventsReplay: Command = {
     const projectors = options.list('projectors');
     return replayIds(invocation, operator, [selection.id], {
       generation: options.count('generation', 0),
-      ...(projectors.length > 0 && { handlers: projectors }),
-      ...(options.flag('rerun') && { rerun: true }),
+      ...(projectors.length > 0 && { handlers: projectors, rerun: true, skip: !options.flag('rerun') }),
     });
   },
 };

@@ -22,7 +22,7 @@ function lockMessage(schema: string): string {
 
 /** The full names of handlers, as JSON. */
 function namesOf(schema: string, handlers: string): string {
-  return `(select jsonb_agg(h.service || '/' || h.name order by h.id) from ${schema}.handler h where h.id = any (${handlers}))`;
+  return `(select coalesce(jsonb_agg(h.service || '/' || h.name order by h.id), '[]') from ${schema}.handler h where h.id = any (${handlers}))`;
 }
 
 /**
@@ -90,12 +90,13 @@ function giveFunction(schema: string): string {
 
 function replayMessageFunction(schema: string): string {
   return `create function ${schema}.operator_replay_message(
-    p_id uuid, p_handlers smallint[], p_rerun boolean, p_generation bigint, p_actor text, p_reason text)
+    p_id uuid, p_handlers smallint[], p_rerun boolean, p_skip boolean, p_generation bigint, p_actor text, p_reason text)
   returns jsonb language plpgsql as $$
   declare
     v_failed smallint[];
     v_closed smallint[];
-    v_done smallint[];
+    v_pending smallint[] := '{}';
+    v_done smallint[] := '{}';
     v_count int := 0;
   begin
     ${lockMessage(schema)}
@@ -111,17 +112,23 @@ function replayMessageFunction(schema: string): string {
         return jsonb_build_object('kind', 'already-delivered', 'handlers', ${namesOf(schema, 'v_done')});
       end if;
       v_done := array(select h.id from ${schema}.handler h where h.id = any (v_done) and not h.is_repeatable);
-      if cardinality(v_done) > 0 then
+      if cardinality(v_done) > 0 and not p_skip then
         return jsonb_build_object('kind', 'not-repeatable', 'handlers', ${namesOf(schema, 'v_done')});
       end if;
+      v_closed := array(select c.handler from unnest(v_closed) as c (handler) where c.handler <> all (v_done));
+      v_pending := array(select distinct d.handler from ${schema}.delivery d
+        where d.id = p_id and d.state <> 2 and d.handler = any (p_handlers));
       v_count := ${schema}.operator_give(p_id, v_closed, p_generation, p_actor, p_reason);
     end if;
     v_count := v_count + ${schema}.operator_replay(
       array_fill(p_id, array[cardinality(v_failed)]), v_failed, p_generation, p_actor, p_reason);
-    if v_count = 0 then
+    if v_count = 0 and cardinality(v_done) > 0 then
+      return jsonb_build_object('kind', 'not-repeatable', 'handlers', ${namesOf(schema, 'v_done')});
+    elsif v_count = 0 then
       return jsonb_build_object('kind', 'not-failed', 'status', ${schema}.operator_status(p_id, p_handlers));
     end if;
-    return jsonb_build_object('kind', 'replayed', 'count', v_count);
+    return jsonb_build_object('kind', 'replayed', 'count', v_count) || case when cardinality(v_done || v_pending) = 0 then '{}' else
+      jsonb_build_object('skipped', jsonb_build_object('notRepeatable', ${namesOf(schema, 'v_done')}, 'pending', ${namesOf(schema, 'v_pending')})) end;
   end $$`;
 }
 

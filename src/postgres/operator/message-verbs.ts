@@ -78,7 +78,7 @@ async function replay(
   options: NonNullable<Parameters<Operator['replay']>[2]>,
 ): Promise<Replayed> {
   checkChange('replay', by, options);
-  const { handlers, rerun = false, generation = null } = options;
+  const { handlers, rerun = false, skip = false, generation = null } = options;
   const parsed = parseDeliveryId(id);
   if (isBadId(parsed)) return parsed;
   checkHandlers('replay', handlers, parsed.handler, rerun);
@@ -91,8 +91,8 @@ async function replay(
   }
   const numbers = handlers && (await resolveHandlers(sql, schema, handlers));
   if (numbers && 'kind' in numbers) return numbers;
-  const call = `operator_replay_message($1::text::uuid, $2::text[]::smallint[], $3::text::boolean, $4::text::bigint, $5::text, $6::text)`;
-  return ask<Replayed>(sql, schema, call, [parsed.messageId, numbers?.map(String) ?? null, rerun, ...change]);
+  const call = `operator_replay_message($1::text::uuid, $2::text[]::smallint[], $3::text::boolean, $4::text::boolean, $5::text::bigint, $6::text, $7::text)`;
+  return ask<Replayed>(sql, schema, call, [parsed.messageId, numbers?.map(String) ?? null, rerun, skip, ...change]);
 }
 
 async function discard(

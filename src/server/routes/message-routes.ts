@@ -80,10 +80,16 @@ const verbs: readonly Route[] = [
     path: 'api/messages/:id/replay',
     summary: 'Replays what failed of a message. To run again what succeeded (`rerun`) is for admins.',
     roleFor: ({ rerun }) => (rerun === true ? 'admin' : 'operator'),
-    body: { handlers: HANDLERS, rerun: optional(flag), ...GENERATION, ...REASON },
+    body: {
+      handlers: HANDLERS,
+      rerun: optional(flag),
+      skip: described(optional(flag), 'With `rerun`: leave out what is not repeatable instead of refusing all.'),
+      ...GENERATION,
+      ...REASON,
+    },
     answer: REPLAYED,
-    run: ({ operator, params: { id = '' }, body: { handlers, rerun, generation }, by }) =>
-      operator.replay(id, by, { handlers, rerun, generation }),
+    run: ({ operator, params: { id = '' }, body: { handlers, rerun, skip, generation }, by }) =>
+      operator.replay(id, by, { handlers, rerun, skip, generation }),
   }),
   post({
     id: 'discardMessage',

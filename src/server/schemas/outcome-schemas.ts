@@ -13,6 +13,7 @@ import type {
   Resumed,
   Retired,
   Skipped,
+  SkippedHandlers,
 } from '../../operator/operator-outcomes.ts';
 import type { Forecast } from '../../operator/forecast.ts';
 import type { MessageDetail, MessageSummary } from '../../operator/operator-records.ts';
@@ -81,7 +82,10 @@ export const WHY: Schema<Why> = kinds<Why>({
 });
 
 export const REPLAYED: Schema<Replayed> = kinds<Replayed>({
-  replayed: { count: integer },
+  replayed: {
+    count: integer,
+    skipped: optional(object<SkippedHandlers>({ notRepeatable: list(text), pending: list(text) })),
+  },
   ...NO_MESSAGE,
   ...NOT_FAILED,
   ...NO_HANDLER,
