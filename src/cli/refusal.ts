@@ -20,7 +20,7 @@ export function describeRefusal(refusal: Refusal, id: string): string {
     case 'not-failed':
       return `${id} has not failed, it is ${refusal.status}; ${
         refusal.status === 'delivered'
-          ? `holdfast events:replay --event-id ${id.replace(/:\d+$/, '')} --projectors <names> --rerun runs again what is declared repeatable`
+          ? `holdfast events:replay --event-id ${id.replace(/:\d+$/, '')} --projectors <names> runs again what is declared repeatable`
           : `holdfast why ${id} tells what it waits for`
       }`;
     case 'unknown-handler':
@@ -30,7 +30,7 @@ export function describeRefusal(refusal: Refusal, id: string): string {
     case 'ambiguous-handler':
       return `two services have a handler named ${JSON.stringify(refusal.name)}; write ${refusal.write.join(' or ')}`;
     case 'already-delivered':
-      return `${refusal.handlers.join(', ')} succeeded already; to run again what is declared repeatable: holdfast events:replay --event-id ${id} --projectors ${refusal.handlers.join(',')} --rerun`;
+      return `${refusal.handlers.join(', ')} succeeded already; to run again what is declared repeatable: holdfast events:replay --event-id ${id} --projectors ${refusal.handlers.join(',')}`;
     case 'not-repeatable':
       return `${refusal.handlers.join(', ')} succeeded and may not run twice; declare the handler repeatable in its options first`;
     case 'changed':
