@@ -55,4 +55,26 @@ export const GROWTH_TABLES = `
   create table if not exists growth.suggestion (
     mission_instance_id text not null, stage_id text not null, suggestion text not null, event_id uuid not null,
     primary key (mission_instance_id, stage_id, suggestion));
+
+  -- The relations that the retry plan of this backend names, over the tables of the engine.
+  -- A command has its key as it was given; of a request only a hash of the key is stored, and of its user one of the user.
+  create or replace view growth.idempotency_keys as
+    select c.idempotency_key as key, split_part(c.idempotency_key, ':', 1) as domain, c.correlation ->> 'userId' as user_id,
+      case when c.state = 'done' then 'completed' when c.closed_at is not null or c.state in ('blocked', 'dlq') then 'failed'
+        else 'processing' end as status,
+      encode(c.request_hash, 'hex') as request_hash, c.answer as response, c.error ->> 'message' as error, c.expires_at,
+      c.created_at, c.updated_at
+    from holdfast.command c
+    union all
+    select i.id, i.domain, i.person, case i.status when 'unknown' then 'processing' else i.status end, i.fingerprint,
+      i.head::jsonb || jsonb_build_object('body', convert_from(i.body, 'UTF8')), case i.status when 'failed' then i.head end,
+      i.expires_at, i.created_at, i.updated_at
+    from holdfast.idempotency i;
+  create or replace view growth.grow_event_dlq as
+    select id, source_stream, source_message_id, payload, last_error as error, attempts, last_attempt_at, status, created_at,
+      updated_at
+    from holdfast.dead_letters where service = 'projections';
+  create or replace view growth.grow_event_projector_runs as
+    select event_id, projector, status, attempt, error, started_at, completed_at
+    from holdfast.run_log where service = 'projections';
 `;

@@ -7,6 +7,7 @@ import type { Growth } from '../../examples/growth-backend/start-growth.ts';
 import { runHoldfast } from '../cli/holdfast-process.ts';
 import { needs } from '../support/needs.ts';
 import { growEvent, projectionsOf, streamState } from './stream.ts';
+import { ARun } from './a-run.ts';
 import { sharedGrowth } from './shared-growth.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -210,5 +211,60 @@ test('the growth backend: an event of a type that nobody knows is a dead letter,
         code: 'MESSAGE_UNREADABLE',
         message: expect.stringContaining('nobody knows the type "interview-complete"; known are interview-completed,'),
       },
+    ]);
+});
+
+test('the growth backend: the relations of its retry plan have the columns of that plan, and the rows of what happened [S0.4] [S0.9] [S0.11]', async ({
+  growth,
+}) => {
+  const run = await ARun.create(growth, 'user_plan');
+  await run.ask('interview');
+  await run.until('interview', 'done');
+  const keys = `select key, domain, user_id, status, request_hash, response, error, expires_at > now() as "isKept", created_at <= updated_at as "isUpdated"
+    from growth.idempotency_keys where key = $1`;
+  expect(await growth.query(keys, [run.keyOf('interview')])).toEqual([
+    {
+      key: run.keyOf('interview'),
+      domain: 'workflow',
+      user_id: 'user_plan',
+      status: 'completed',
+      request_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      response: expect.anything(),
+      error: null,
+      isKept: true,
+      isUpdated: true,
+    },
+  ]);
+  const statuses = 'select distinct status from growth.idempotency_keys';
+  const allowed = ['processing', 'completed', 'failed'];
+  for (const { status } of await growth.query<{ status: string }>(statuses)) expect(allowed).toContain(status);
+
+  const entry = await growth.emit(growEvent('planned', { signal: { signalId: 'nerve', points: 10 } }));
+  const letters = `select id, source_stream, source_message_id, payload ->> 'userId' as "userId", error, attempts,
+      last_attempt_at is not null as "hasTime", status, created_at <= updated_at as "isUpdated"
+    from growth.grow_event_dlq where source_message_id = $1`;
+  await expect
+    .poll(() => growth.query(letters, [entry]))
+    .toEqual([
+      {
+        id: expect.stringMatching(/:\d+$/),
+        source_stream: growth.streams.events,
+        source_message_id: entry,
+        userId: 'user_planned',
+        error: expect.stringContaining('nerve'),
+        attempts: 4,
+        hasTime: true,
+        status: 'pending',
+        isUpdated: true,
+      },
+    ]);
+  const runs = `select projector, status, attempt, error is null as "isFine", started_at <= completed_at as "isTimed"
+    from growth.grow_event_projector_runs where event_id = (select message_id from holdfast.dead_letters
+      where source_message_id = $1) and projector in ('qscore', 'service-session') order by 1`;
+  await expect
+    .poll(() => growth.query(runs, [entry]))
+    .toEqual([
+      { projector: 'qscore', status: 'failed', attempt: 4, isFine: false, isTimed: true },
+      { projector: 'service-session', status: 'delivered', attempt: 1, isFine: true, isTimed: true },
     ]);
 });
