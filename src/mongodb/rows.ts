@@ -1,6 +1,7 @@
 import type { ClientSession, Collection, Db, Document, Filter, FindCursor, IndexDescription, WithId } from 'mongodb';
 import type { Effects } from '../kernel/effects.ts';
 import type { Settlement } from '../relay/relay-store.ts';
+import { BATCH_BYTES, BatchLimit } from '../transport/batch-limit.ts';
 import { answered } from './answered.ts';
 import { ownCollection } from './collections.ts';
 import type { HeldLease } from './lease.ts';
@@ -47,6 +48,8 @@ interface Holder {
 
 const INDEX_DIFFERS = 85;
 const MOST_CHARACTERS = 16_777_216;
+/** In one answer of the server once reading was late: it fills an answer up to 16 MB otherwise, whatever is taken of it. */
+const MOST_IN_ANSWER = 32;
 /** Of keys in a query, with what each takes besides its letters; a letter is up to three bytes. */
 const MOST_NAMED = 4_000_000;
 const KEY_CHARACTERS = 16;
@@ -56,9 +59,12 @@ const OPEN: readonly RowState[] = ['open', 'waiting'];
 export class Rows<R extends Row> {
   readonly collection: Collection<Row>;
   readonly #parts: RowsParts<R>;
+  /** What was late is read again in halves: over a slow link the same rows would be late for ever. */
+  readonly #limit: BatchLimit;
 
   constructor(parts: RowsParts<R>) {
     this.#parts = parts;
+    this.#limit = new BatchLimit(parts.effects);
     this.collection = ownCollection<Row>(parts.db, parts.collection);
   }
 
@@ -84,12 +90,12 @@ export class Rows<R extends Row> {
     const { effects } = this.#parts;
     const holders = await answered(effects, this.#holders());
     const due = dueOf(holders, busy).slice(0, limit);
-    const waited = due.length > 0 ? await answered(effects, this.#waited(due, limit)) : [];
+    const waited = due.length > 0 ? await this.#limit.carry(() => answered(effects, this.#waited(due, limit))) : [];
     // What is due and too much for now holds its key as if it were not due.
     const given = new Set(waited.map(({ _id: id }) => id));
     const held = new Set(busy.keys);
     for (const { _id: id, key } of holders) if (key !== null && !given.has(id)) held.add(key);
-    const open = await answered(effects, this.#open(limit, busy.ids, held));
+    const open = await this.#limit.carry(() => answered(effects, this.#open(limit, busy.ids, held)));
     const rows = [...waited, ...open].toSorted((a, b) => a.seq - b.seq).slice(0, limit);
     return { rows: rows as unknown as R[], nextDueInMs: nextDueIn(holders) };
   }
@@ -158,7 +164,7 @@ export class Rows<R extends Row> {
   }
 
   #waited(due: readonly Holder[], limit: number): Promise<Row[]> {
-    return upTo(this.collection.find({ _id: { $in: due.map(({ _id: id }) => id) }, state: 'waiting' }), limit);
+    return this.#upTo(this.collection.find({ _id: { $in: due.map(({ _id: id }) => id) }, state: 'waiting' }), limit);
   }
 
   /**
@@ -179,13 +185,32 @@ export class Rows<R extends Row> {
     };
     return inTransaction(db.client, (session) => {
       const passed = new Set<string>();
-      return upTo(this.collection.find(wanted, { session }).sort({ seq: 1 }), limit, ({ key, type }) => {
+      return this.#upTo(this.collection.find(wanted, { session }).sort({ seq: 1 }), limit, ({ key, type }) => {
         if (key !== null && (held.has(key) || passed.has(key))) return false;
         const isTaken = !types || types.includes(type);
         if (!isTaken && key !== null) passed.add(key);
         return isTaken;
       });
     });
+  }
+
+  /** Up to so many that fit, and no more than memory bears, or than was answered in time. What is left out comes with the next. */
+  async #upTo(
+    cursor: FindCursor<WithId<Row>>,
+    limit: number,
+    fits: (row: Row) => boolean = () => true,
+  ): Promise<Row[]> {
+    const share = this.#limit.bytes / BATCH_BYTES;
+    const count = Math.max(1, Math.floor(limit * share));
+    const rows: Row[] = [];
+    let size = 0;
+    for await (const row of cursor.batchSize(share < 1 ? Math.max(1, Math.floor(MOST_IN_ANSWER * share)) : limit)) {
+      if (!fits(row)) continue;
+      rows.push(row);
+      size += row.payload.length;
+      if (rows.length === count || size > MOST_CHARACTERS * share) break;
+    }
+    return rows;
   }
 
   #holders(): Promise<Holder[]> {
@@ -225,19 +250,6 @@ function asManyAs(held: ReadonlySet<string>): string[] {
     keys.push(key);
   }
   return keys;
-}
-
-/** Up to so many that fit, and no more than memory bears. What is left out comes with the next. */
-async function upTo(cursor: FindCursor<WithId<Row>>, limit: number, fits?: (row: Row) => boolean): Promise<Row[]> {
-  const rows: Row[] = [];
-  let size = 0;
-  for await (const row of cursor.batchSize(limit)) {
-    if (fits && !fits(row)) continue;
-    rows.push(row);
-    size += row.payload.length;
-    if (rows.length === limit || size > MOST_CHARACTERS) break;
-  }
-  return rows;
 }
 
 function failedChange(settlement: Settlement, reason: string | null): Document {
