@@ -1,5 +1,6 @@
 import { eventHandlerClassifier } from '../retry/classifier.ts';
 import { sqlstateRule } from '../retry/classify/sqlstate-rule.ts';
+import { type CommitEffects, effectsOf } from './commit-effects.ts';
 import type { DatabaseWatch } from './database-watch.ts';
 import type { FaultBlame } from './faults.ts';
 import type { RelayEvent } from './relay-event.ts';
@@ -48,14 +49,14 @@ interface CommitHost<Tx> {
 export async function commitSafely<Tx>(
   host: CommitHost<Tx>,
   targets: readonly CommitTarget[],
-  effect: (tx: Tx) => Promise<void>,
+  effects: CommitEffects<Tx>,
 ): Promise<CommitOutcome | LocalFault> {
   // Right after the start it may not be known yet.
   const before = host.watch.known ?? (await host.watch.look());
   let isCalled = false;
   let thrown: { readonly error: unknown } | undefined;
   try {
-    return await host.session.commit(host.workerId(), targets, async (tx) => {
+    const watched = effectsOf(effects).map((effect) => async (tx: Tx) => {
       isCalled = true;
       thrown = undefined;
       try {
@@ -65,6 +66,7 @@ export async function commitSafely<Tx>(
         throw error;
       }
     });
+    return await host.session.commit(host.workerId(), targets, watched);
   } catch (error) {
     const isThrown = thrown !== undefined && thrown.error === error;
     // What a replica says to a write, which a connection of the pool may still lead to after a failover.

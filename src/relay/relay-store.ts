@@ -1,3 +1,4 @@
+import type { CommitEffects } from './commit-effects.ts';
 import type { RetryState } from '../kernel/retry-state.ts';
 import type { Envelope } from '../outbox/envelope.ts';
 import type { ForeignMessage, OutboxStore, SendResult } from '../outbox/outbox-store.ts';
@@ -351,10 +352,11 @@ export interface RelaySession<Tx> {
   /** Takes one start back from each row: whoever marked it lost the unit, or stops, and lives. Needs no lease; never below 0. */
   unmark(unit: number, seqs: readonly number[]): Promise<void>;
   /**
-   * Runs `effect` in a transaction and finishes the targets in the same commit. `refused`: all is rolled back. Throws what
-   * `effect` throws, rolled back, and `CommitLost` where its connection was lost: the row tells what became of it.
+   * Runs `effects` in a transaction and finishes the targets in the same commit. `refused`: all is rolled back. Throws what
+   * they throw, rolled back, and `CommitLost` where its connection was lost: the row tells what became of it. Of several effects each
+   * is given a `tx` that dies with it.
    */
-  commit(workerId: string, targets: readonly CommitTarget[], effect: (tx: Tx) => Promise<void>): Promise<CommitOutcome>;
+  commit(workerId: string, targets: readonly CommitTarget[], effects: CommitEffects<Tx>): Promise<CommitOutcome>;
   /**
    * Stores messages that came from elsewhere, each once however often it arrives within `rememberMs`, in one commit of its own. The
    * answers are in their order. Throws `OUTBOX_FULL`.

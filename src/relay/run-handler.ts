@@ -158,16 +158,15 @@ async function commitTogether<Tx>(
     for (const { run } of prepared) await host.whenKeySettled(run);
     const now = host.effects.monoMs();
     const targets = prepared.map(({ run }) => run.targetAt(now));
-    const outcome = await commitSafely(host, targets, async (tx) => {
-      for (const [first, ...more] of callsOf(prepared)) {
-        try {
-          await project(host, [first, ...more], tx);
-        } catch (error) {
-          failed = failureOf(first.run, error);
-          throw error;
-        }
+    const effects = callsOf(prepared).map((call) => async (tx: Tx) => {
+      try {
+        await project(host, call, tx);
+      } catch (error) {
+        failed = failureOf(call[0].run, error);
+        throw error;
       }
     });
+    const outcome = await commitSafely(host, targets, effects);
     if (outcome === 'committed') for (const { run } of prepared) host.end(run, { kind: 'committed' });
     return outcome === 'committed' ? undefined : afterCommit(outcome);
   } catch (error) {

@@ -1,3 +1,4 @@
+import { asOneEffect, type CommitEffects } from '../relay/commit-effects.ts';
 import type { ForeignMessage, SendResult } from '../outbox/outbox-store.ts';
 import type { HouseReport, KeepOptions } from '../relay/house-report.ts';
 import { CommitLost } from '../relay/local-fault.ts';
@@ -36,6 +37,8 @@ import { applySettlement, mayBeSetAside } from './memory-settle.ts';
 import { surveyTables } from './memory-survey.ts';
 import type { MemoryLock, MemoryTables } from './memory-tables.ts';
 import { type MemoryTransaction, OpenTransaction } from './memory-transaction.ts';
+
+type Effects = CommitEffects<MemoryTransaction>;
 
 /** What the rows of a write look like at the moment it is checked. */
 interface Fenced {
@@ -230,14 +233,10 @@ export class MemorySession implements RelaySession<MemoryTransaction> {
     );
   }
 
-  commit(
-    workerId: string,
-    targets: readonly CommitTarget[],
-    effect: (tx: MemoryTransaction) => Promise<void>,
-  ): Promise<CommitOutcome> {
+  commit(id: string, targets: readonly CommitTarget[], effects: Effects): Promise<CommitOutcome> {
     return this.#call('commit', async () => {
       for (;;) {
-        const outcome = await this.#commitOnce(workerId, targets, effect);
+        const outcome = await this.#commitOnce(id, targets, asOneEffect(effects));
         if (outcome !== 'again') return outcome;
       }
     });

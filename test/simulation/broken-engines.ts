@@ -1,3 +1,4 @@
+import { asOneEffect } from '../../src/relay/commit-effects.ts';
 import type {
   CommitTarget,
   Delivery,
@@ -57,7 +58,7 @@ export const completionBeforeEffect: Sabotage = (session, store) =>
       if (settled.size < targets.length) return 'refused';
       const tx = store.begin();
       try {
-        await effect(tx);
+        await asOneEffect(effect)(tx);
       } catch (error) {
         tx.rollback();
         throw error;

@@ -1,3 +1,4 @@
+import { asOneEffect } from '../../src/relay/commit-effects.ts';
 import type { RelaySession, SettleTarget } from '../../src/relay/relay-store.ts';
 import type { Gate } from './gate.ts';
 
@@ -41,12 +42,12 @@ export function gatedSession<Tx>(
         written('mark', targets, asked, ({ seq }) => marked.has(seq));
         return marked;
       }),
-    commit: (id, targets, effect) =>
+    commit: (id, targets, effects) =>
       through(async () => {
         const asked = epochs(targets);
         const outcome = await session.commit(id, targets, async (tx) => {
           await gate.pass();
-          await effect(tx);
+          await asOneEffect(effects)(tx);
           await gate.pass();
         });
         written('commit', targets, asked, () => outcome === 'committed');

@@ -41,11 +41,12 @@ export interface Driver<Native> {
    * Rejects with what they or the commit threw, or with `ConnectionLost` when it never had a connection or lost it. When nothing
    * was asked of it for `restMs` (PGlite: half of that) the transaction is rolled back, the effect is given up and it rejects with
    * `TRANSACTION_RESTED`. `tx` is guarded: it refuses what would end the transaction with `TRANSACTION_CONTROL`, and everything with
-   * `TRANSACTION_NOT_OPEN` once the effect has ended, however it ended.
+   * `TRANSACTION_NOT_OPEN` once the effect has ended, however it ended. `renew` ends it before, and gives another for what comes next
+   * in the same transaction: what one forgot to await must not reach the work of the next.
    */
   transaction<R, T>(
     restMs: number,
-    effect: (tx: Native) => Promise<R>,
+    effect: (tx: Native, renew: () => Promise<Native>) => Promise<R>,
     complete: (query: Query, result: R) => Promise<T>,
   ): Promise<T>;
   /** `onLost` is called once, when notifications can no longer arrive. */

@@ -1,7 +1,7 @@
 import type { Effects } from '../../kernel/effects.ts';
 import { HoldfastError } from '../../kernel/error.ts';
 import { guardPg, type PgClientInside } from '../guard/pg-guard.ts';
-import { TransactionGate } from '../guard/transaction-gate.ts';
+import { RenewedGate } from '../guard/renewed-gate.ts';
 import { encodeParam, type SqlParam } from '../sql-runner.ts';
 import { ConnectionLost, type Driver, type Link, type Query, type Row, type Subscription } from './driver.ts';
 import { isReadOnly, sqlStateOf } from './database-error.ts';
@@ -181,7 +181,7 @@ class PgLink implements Link {
 
 /** What is done in a transaction. */
 interface TransactionWork<R, T> {
-  readonly effect: (tx: unknown) => Promise<R>;
+  readonly effect: (tx: unknown, renew: () => Promise<unknown>) => Promise<R>;
   readonly complete: (query: Query, result: R) => Promise<T>;
 }
 
@@ -203,36 +203,36 @@ async function pooledTransaction<R, T>(
   const client = await connectPooled(pool, limits, onError);
   // Of our own statements only: a connection may have fallen silent since it was used last, and nothing else would tell.
   const within = <A>(answer: Promise<A>): Promise<A> => limited(limits, answer, () => onError(new Error('no answer')));
-  const gate = new TransactionGate('pg');
   const onRest = (): void => {
     isRested = true;
     lost.reject(restedTooLong(restMs));
   };
-  const guard = guardPg(client as unknown as PgClientInside, gate, limits.effects, { restMs, onRest });
+  const inside = client as unknown as PgClientInside;
+  const gates = new RenewedGate('pg', (gate) => guardPg(inside, gate, limits.effects, { restMs, onRest }));
   try {
     // In one message: each more is a round trip for every message that is handled.
     await within(client.query({ text: `begin; ${limitStatements(restMs)}` }));
-    const result = await Promise.race([effect(guard.tx), lost.promise]);
-    gate.close();
-    await guard.finish();
-    gate.requireNoNested();
+    const result = await Promise.race([effect(gates.guarded.tx, gates.renew), lost.promise]);
+    await gates.end();
+    gates.shut();
     const value = await Promise.race([complete((...args) => within(queryOn(client)(...args)), result), lost.promise]);
     const { command } = await within(client.query({ text: 'commit' }));
     // A transaction that had failed answers a commit with a rollback, and no error.
     if (command !== 'COMMIT') throw new HoldfastError('TRANSACTION_NOT_OPEN', { client: 'pg' });
     return value;
   } catch (error) {
-    gate.close();
+    gates.shut();
+    const guard = gates.guarded;
     if (isReadOnly(error)) isLost = true;
     if (!isLost) await guard.finish().catch(nothing);
     if (!isLost && !guard.isBusy) await within(client.query({ text: `rollback; ${UNLOCK_SESSION}` })).catch(onError);
     if (isRested) throw restedTooLong(restMs, error);
     throw isLost ? new ConnectionLost('connection lost', { cause: error }) : error;
   } finally {
-    guard.detach();
+    gates.guarded.detach();
     client.removeListener('error', onError);
     // What takes no other statement any more is ended, and the transaction with it.
-    client.release(isLost || guard.isBusy);
+    client.release(isLost || gates.guarded.isBusy);
   }
 }
 

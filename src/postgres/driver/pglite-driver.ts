@@ -1,6 +1,6 @@
 import type { Effects } from '../../kernel/effects.ts';
 import { guardPglite } from '../guard/pglite-guard.ts';
-import { TransactionGate } from '../guard/transaction-gate.ts';
+import { RenewedGate } from '../guard/renewed-gate.ts';
 import { encodeParam } from '../sql-runner.ts';
 import type { Driver, Query, Row } from './driver.ts';
 import { StatementActivity } from './statement-activity.ts';
@@ -54,16 +54,17 @@ export function pgliteDriver(db: PgliteInside, effects: Effects): Driver<unknown
         db.transaction(async (native) => {
           await native.exec(limitStatements(restMs));
           const activity = new StatementActivity(effects);
-          const gate = new TransactionGate('pglite');
+          const gates = new RenewedGate('pglite', (gate) => {
+            return { tx: guardPglite(watched(native, activity), gate), finish: () => Promise.resolve() };
+          });
           const limitMs = restMs * REST_PART;
           try {
-            const effected = effect(guardPglite(watched(native, activity), gate));
+            const effected = effect(gates.guarded.tx, gates.renew);
             const result = await activity.within(limitMs, effected, () => restedTooLong(limitMs));
-            gate.close();
-            gate.requireNoNested();
+            await gates.end();
             return await complete(queryOn(native), result);
           } finally {
-            gate.close();
+            gates.shut();
           }
         }),
       ),

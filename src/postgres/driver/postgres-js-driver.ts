@@ -1,7 +1,7 @@
 import type { Effects } from '../../kernel/effects.ts';
 import { guardPostgresJs } from '../guard/postgres-js-guard.ts';
 import { PostgresJsOpen } from '../guard/postgres-js-open.ts';
-import { TransactionGate } from '../guard/transaction-gate.ts';
+import { RenewedGate } from '../guard/renewed-gate.ts';
 import { encodeParam, type SqlParam } from '../sql-runner.ts';
 import { ConnectionLost, type Driver, type Link, type Query, type Row } from './driver.ts';
 import { rowsOf } from './postgres-js-rows.ts';
@@ -54,7 +54,7 @@ export function postgresJsDriver(
     link: () => new PostgresJsLink(sql, effects, answerMs),
     transaction: async (restMs, effect, complete) => {
       const transaction = new PostgresJsTransaction<Sql>(effects, answerMs);
-      const gate = new TransactionGate('postgres.js');
+      let shut = nothing as () => void;
       const rested = Promise.withResolvers<never>();
       rested.promise.catch(nothing);
       const rest = { restMs, onRest: () => rested.reject(restedTooLong(restMs)) };
@@ -63,26 +63,27 @@ export function postgresJsDriver(
           // Of our own statements only: how long the application's may take is its own affair.
           const ours: Query = (text, params) => transaction.within(queryOn(tx)(text, params));
           await ours(limitStatements(restMs));
-          const open = new PostgresJsOpen(gate, { effects, rest }, sql.CLOSE, () => transaction.isLost);
-          const end = (): Promise<void> => {
-            gate.close();
-            return open.finish();
-          };
+          const gates = new RenewedGate('postgres.js', (gate) => {
+            const open = new PostgresJsOpen(gate, { effects, rest }, sql.CLOSE, () => transaction.isLost);
+            return { tx: guardPostgresJs(tx, gate, open), finish: () => open.finish(), open };
+          });
+          shut = () => gates.shut();
           try {
-            const result = await Promise.race([effect(guardPostgresJs(tx, gate, open)), rested.promise]);
-            await end();
-            gate.requireNoNested();
+            const result = await Promise.race([effect(gates.guarded.tx, gates.renew), rested.promise]);
+            await gates.end();
+            shut();
             return await complete(ours, result);
           } catch (error) {
-            if (gate.isOpen) await end().catch(nothing);
+            shut();
+            await gates.guarded.finish().catch(nothing);
             // In the transaction that postgres.js will roll back: after that the connection is another's.
             const unlock = (): Promise<unknown> => queryOn(tx)(`rollback and chain; ${UNLOCK_SESSION}`);
-            if (!open.isBusy) await withinLimit(effects, unlock(), nothing, answerMs).catch(nothing);
+            if (!gates.guarded.open.isBusy) await withinLimit(effects, unlock(), nothing, answerMs).catch(nothing);
             throw error;
           }
         });
       } catch (error) {
-        gate.close();
+        shut();
         // It keeps to itself why the server ended the session.
         const isRested = error instanceof ConnectionLost && transaction.activity.restedMs >= restMs * NEARLY;
         throw isRested ? restedTooLong(restMs, error) : error;

@@ -1,4 +1,5 @@
 import { HoldfastError } from '../../kernel/error.ts';
+import { effectsOf } from '../../relay/commit-effects.ts';
 import type { CommitOutcome, CommitTarget, RelaySession } from '../../relay/relay-store.ts';
 import { CommitLost } from '../../relay/local-fault.ts';
 import { isConflict, isRefusal, sqlStateOf } from '../driver/database-error.ts';
@@ -31,7 +32,7 @@ export function commitAct<Tx>(
   const commitOnce = async (
     workerId: string,
     targets: readonly CommitTarget[],
-    effect: (tx: Tx) => Promise<void>,
+    effects: readonly ((tx: Tx) => Promise<void>)[],
   ): Promise<CommitOutcome> => {
     let isComplete = false;
     try {
@@ -43,7 +44,10 @@ export function commitAct<Tx>(
         if (seqs.length < targets.length) throw new Refused();
         isComplete = true;
       };
-      await driver.transaction(limitMs(), async (native) => within(native, effect), complete);
+      const run = async (native: unknown, renew: () => Promise<unknown>): Promise<void> => {
+        for (const [at, effect] of effects.entries()) await within(at === 0 ? native : await renew(), effect);
+      };
+      await driver.transaction(limitMs(), run, complete);
       return 'committed';
     } catch (error) {
       if (error instanceof Refused) return 'refused';
@@ -51,10 +55,10 @@ export function commitAct<Tx>(
       throw error;
     }
   };
-  return async (workerId, targets, effect) => {
+  return async (workerId, targets, effects) => {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await commitOnce(workerId, targets, effect);
+        return await commitOnce(workerId, targets, effectsOf(effects));
       } catch (error) {
         if (attempt >= MAX_TRIES || !isConflict(error)) throw error;
       }
