@@ -118,11 +118,12 @@ export async function awkwardStorm({ messages, keys, rounds }: AwkwardPlan): Pro
     await until('what was sent before is nearly all sent', () => sender.report.committed >= due);
   }
   await until('all is sent', () => sender.report.committed >= messages);
-  await until('the operator is ready', () => isReady(scene.operator));
+  await until('the operator has paused a handler', () => scene.operator.journal.look().marks.includes('pause: paused'));
   scene.operator.process.send('finish' satisfies LastWord);
   await untilAllEnded(database);
   expect(crew.fallen).toEqual([]);
   const report = { ledger: await ledgerOf(database), faults, ...countJournals(crew) };
+  if (report.ledger.outOfOrder > 0) console.log(`out of order: ${await disorder(database)}`);
   const sent = await database.rows<{ key: string; n: number }>('select key, n from sent');
   const misdeeds = new Set(sent.map(misdeedOf).filter((misdeed) => misdeed !== undefined));
   expectKept({ messages, keys, rounds }, report, [...misdeeds]);
@@ -143,6 +144,20 @@ async function untilAllEnded(database: CrashDatabase): Promise<void> {
       () => database.leftovers(),
     );
   }
+}
+
+/** All that is known of the keys that have an effect after a later one's. */
+async function disorder(database: CrashDatabase): Promise<string> {
+  const rows = await database.rows(`with late as (select distinct handler, key from
+      (select handler, key, n, max(n) over (partition by handler, key order by place rows unbounded preceding) as most from effect) e
+      where n < most)
+    select f.handler, f.key, f.n, f.place, f.worker, f.at, f.version, d.cycle, d.attempts, d.seq, d.done_at,
+      (select string_agg(a.verb || ' by ' || a.actor || ' ' || a.at, ', ' order by a.at)
+        from ${SCHEMA}.audit a where a.message_id = d.id) as acts, d.failure_history::text as failures
+    from late join effect f using (handler, key) join ${SCHEMA}.handler h on h.name = f.handler
+    left join ${SCHEMA}.delivered d on d.handler = h.id and d.payload ->> 'key' = f.key and (d.payload ->> 'n')::int = f.n
+    order by f.handler, f.key, f.place`);
+  return JSON.stringify(rows);
 }
 
 /** `expected`: the misdeeds that the messages that were sent call for. */

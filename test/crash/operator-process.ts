@@ -24,6 +24,14 @@ process.on('disconnect', () => process.exit());
 
 /** Each does one thing to one or many of these dead letters, and says what came of it. */
 const VERBS: Readonly<Record<string, (dead: readonly DeadLetter[]) => Promise<unknown>>> = {
+  pause: async () => {
+    if (isFinishing) return { kind: 'not now' };
+    const handler = anyOf(AWKWARD_HANDLERS);
+    const paused = await operator.pause(handler, by);
+    await pause(20 + Math.random() * 100);
+    await operator.resume(handler, by);
+    return paused;
+  },
   'replay key': async (dead) => {
     const { handler, key } = anyOf(dead);
     return operator.replayKey(handler, key ?? '', by);
@@ -44,18 +52,13 @@ const VERBS: Readonly<Record<string, (dead: readonly DeadLetter[]) => Promise<un
     if (canary === 1) await operator.pauseBulk(bulk.id, by);
     return started;
   },
-  discard: async (dead) => operator.discard(anyOf(dead).id, by),
+  discard: async (dead) => {
+    const harmed = dead.filter(({ error }) => error?.name !== 'TerminalHandlerError');
+    return harmed.length > 0 ? operator.discard(anyOf(harmed).id, by) : { kind: 'nothing' };
+  },
   'skip key': async (dead) => {
     const { handler, key } = anyOf(dead);
     return operator.skipKey(handler, key ?? '', by);
-  },
-  pause: async () => {
-    if (isFinishing) return { kind: 'not now' };
-    const handler = anyOf(AWKWARD_HANDLERS);
-    const paused = await operator.pause(handler, by);
-    await pause(20 + Math.random() * 100);
-    await operator.resume(handler, by);
-    return paused;
   },
 };
 
@@ -67,7 +70,7 @@ for (let turn = 0; ; turn += 1) {
     if (turn % 8 === 0) await goOn();
     const { items } = await operator.deadLetters({ limit: 500 });
     const name = Object.keys(VERBS)[turn % Object.keys(VERBS).length] ?? '';
-    if (items.length > 0) {
+    if (items.length > 0 || name === 'pause') {
       const outcome = (await VERBS[name]?.(items)) as { kind: string };
       write('mark', `${name}: ${outcome.kind}`);
     }
