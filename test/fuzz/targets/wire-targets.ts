@@ -41,7 +41,8 @@ function readFurther(message: InboundMessage): void {
   if (isDeadCopy(message)) deadLetterOf(message);
 }
 
-function shown(message: InboundMessage): unknown {
+/** What a message says: that a place has other bytes in it now is none of it. */
+function shown({ incarnation: _place, ...message }: InboundMessage): unknown {
   return { ...message, body: Buffer.from(message.body).toString('base64') };
 }
 
