@@ -1,7 +1,7 @@
 import { OptionCheck } from '../kernel/check-options.ts';
 import { systemEffects } from '../system/effects.ts';
 import { type ChainRules, type Facts, readChain } from './classify/error-chain.ts';
-import { isServerBug } from './classify/programming-error.ts';
+import { isLikelyBug } from './classify/programming-error.ts';
 import { lookAt } from './classify/thrown.ts';
 import { type Classifier, type Classify, type Failure, isClassifyAnswer } from './failure.ts';
 
@@ -68,13 +68,13 @@ const streamRules = createClassifier({ unknown: 'retry', statuses: { 529: 'retry
 
 /**
  * For a model provider's stream before its first content: an error that no rule knows is tried again, and so is a 529. A
- * `TypeError` or `RangeError` without code and cause is a bug in the code that makes the request, and fails. In browsers
- * a lost connection looks the same: there, say `'retry'` for it by a classifier of your own.
+ * `TypeError` or `RangeError` without code and cause is a bug in the code that makes the request, and fails, unless its message is
+ * that of a failed `fetch` in Chromium, Firefox or Safari.
  */
 export const streamClassifier: Classifier = (error) => {
   const failure = streamRules(error);
   const thrown = lookAt(error);
-  const isBug = failure.kind === 'unknown' && failure.hint === undefined && isServerBug(thrown);
+  const isBug = failure.kind === 'unknown' && failure.hint === undefined && isLikelyBug(thrown);
   return isBug ? { verdict: 'fail', kind: 'invalid', code: thrown.name } : failure;
 };
 

@@ -49,7 +49,7 @@ describe('a bug in open', () => {
   });
 
   test('the caller’s classifier may still call it worth a retry [S2.2]', async () => {
-    const open = raise(new TypeError('Failed to fetch'));
+    const open = raise(new TypeError('the polyfill could not connect'));
     const turn = { conversationId: 'c', turnId: 't', retry: llmProvider };
     const classify = (error: unknown): 'retry' | undefined => (error instanceof TypeError ? 'retry' : undefined);
     const stream = retryStream({ ...turn, open, adapter: openaiChat, classify });

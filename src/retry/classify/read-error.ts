@@ -1,5 +1,6 @@
 import { isHoldfastError } from '../../kernel/error.ts';
 import { amqpRule, kafkaRule } from './broker-codes.ts';
+import { readFailedFetch } from './failed-fetch.ts';
 import { field, textField, wholeField } from './field.ts';
 import { GRPC_STATUSES } from './grpc-status.ts';
 import { NAMES } from './names.ts';
@@ -28,10 +29,11 @@ const READERS: readonly ((thrown: Thrown) => Reading | undefined)[] = [
   readSql,
   readCode,
   readName,
+  readFailedFetch,
   readBug,
 ];
 
-/** What one thrown value says by itself: by its codes, status and class name, never by its message. */
+/** What one thrown value says by itself: by its codes, status and class name; by its message only where a browser's `fetch` gives nothing else. */
 export function readError(thrown: Thrown): Reading {
   for (const read of READERS) {
     const reading = read(thrown);
