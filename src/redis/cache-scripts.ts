@@ -1,15 +1,12 @@
 import { Script } from './script-runner.ts';
 
-/** Key: the reply. Answers nothing for nothing. */
-export const CACHE_GET: Script = new Script(`
-local packed = redis.call('GET', KEYS[1])
-return packed and cmsgpack.unpack(packed) or {}
-`);
+/** Key: the reply. */
+export const CACHE_GET: Script = new Script(`return redis.call('GET', KEYS[1])`);
 
-/** Keys: the reply, the mark that its person was erased. Arguments: the time to live; what is kept, as texts. */
+/** Keys: the reply, the mark that its person was erased. Arguments: the time to live; what is kept, as one text. */
 export const CACHE_PUT: Script = new Script(`
 if KEYS[2] and redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
-redis.call('SET', KEYS[1], cmsgpack.pack({ unpack(ARGV, 2) }), 'PX', ARGV[1])
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[1])
 return 1
 `);
 

@@ -83,7 +83,8 @@ export function line(text: string): string {
   return /[\n%]/.test(text) ? text.replaceAll('%', '%25').replaceAll('\n', '%0A') : text;
 }
 
-function plain(text: string): string {
+/** The text that `line` was given. */
+export function plain(text: string): string {
   return text.includes('%') ? text.replaceAll('%0A', '\n').replaceAll('%25', '%') : text;
 }
 
@@ -105,7 +106,8 @@ function linesOf(text: string): { readonly lines: readonly string[]; readonly re
   return { lines, reply: text.slice(at) };
 }
 
-function replyOf(text: string): KeptReply | null {
+/** The reply again; nothing where there is none. */
+export function replyOf(text: string): KeptReply | null {
   if (text === '') return null;
   const [first, second] = [text.indexOf('\n'), text.indexOf('\n', text.indexOf('\n') + 1)];
   const to = second + 1 + Number(text.slice(first + 1, second));

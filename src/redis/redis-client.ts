@@ -16,8 +16,15 @@ interface NodeRedisClient {
   eval(text: string, call: NodeRedisCall): Promise<unknown>;
 }
 
-/** A client of Redis as the application has it: ioredis, or node-redis from version 4 on. It stays the application's: we close nothing. */
-export type RedisClient = IoredisClient | NodeRedisClient;
+/** @upstash/redis: a `Redis`, which sends each command by HTTP. */
+interface UpstashClient {
+  createScript(script: string): unknown;
+  evalsha(sha: string, keys: string[], args: string[]): Promise<unknown>;
+  eval(text: string, keys: string[], args: string[]): Promise<unknown>;
+}
+
+/** A client of Redis as the application has it: ioredis, node-redis from version 4 on, or @upstash/redis. It stays the application's: we close nothing. */
+export type RedisClient = IoredisClient | NodeRedisClient | UpstashClient;
 
 /** What we need of a client library. Arguments and answers are texts, so that it does not matter how a client gives bytes. */
 export interface RedisLink {
@@ -34,6 +41,7 @@ export function findLink(client: unknown): RedisLink | undefined {
   if (hasMethods(client, 'evalSha', 'eval')) {
     return commandLink(client) ?? nodeRedisLink(client as unknown as NodeRedisClient);
   }
+  if (hasMethods(client, 'evalsha', 'eval', 'createScript')) return upstashLink(client as unknown as UpstashClient);
   if (hasMethods(client, 'evalsha', 'eval')) {
     const known = client as unknown as IoredisClient;
     return {
@@ -81,6 +89,28 @@ function commandLink(client: object): RedisLink | undefined {
     setNew: (key, value, ttlMs) => known.sendCommand(['SET', key, value, 'PX', String(ttlMs), 'NX', 'GET'], options),
     isReady: () => known.isReady,
   };
+}
+
+/** It has no connection, so it is always ready: a request that fails is tried again by the client, as its `retry` says. */
+function upstashLink(client: UpstashClient): RedisLink {
+  return {
+    evalSha: (sha, keys, args) => client.evalsha(sha, [...keys], [...args]).catch(asReplyError),
+    eval: (text, keys, args) => client.eval(text, [...keys], [...args]).catch(asReplyError),
+    setNew: hasSet(client)
+      ? (key, value, px) => client.set(key, value, { px, nx: true, get: true }).catch(asReplyError)
+      : undefined,
+    isReady: () => true,
+  };
+}
+
+/**
+ * Its errors put words before the reply of the server ("Command failed: OOM …"), or the whole command behind it, with the stored response. Both
+ * are removed, so that the code comes first, as with every other client, and nothing that was sent gets into a log.
+ */
+function asReplyError(error: unknown): never {
+  if (!(error instanceof Error) || error.name !== 'UpstashError') throw error;
+  const reply = error.message.replace(/^Command failed: /, '').replace(/, command was: [^]*$/, '');
+  throw Object.assign(new Error(reply), { name: 'ReplyError' });
 }
 
 // Every client has it; our types do not ask for it, because each declares it in another way.

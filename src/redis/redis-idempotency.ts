@@ -7,7 +7,10 @@ import { openRunner, type RunScript, type SetNew, textOf, texts } from './script
 
 /** What the functions for Redis take. */
 export interface RedisOptions {
-  /** A client of ioredis or of node-redis (4 to 6), connected or about to be; of a single server, a sentinel set-up or a cluster. */
+  /**
+   * A client of ioredis or of node-redis (4 to 6), connected or about to be, of a single server, a sentinel set-up or a cluster; or one of
+   * @upstash/redis, over HTTP.
+   */
   readonly client: RedisClient;
   /** What all our keys begin with. Default `holdfast:`. No braces. */
   readonly prefix?: string | undefined;

@@ -88,7 +88,7 @@ export function openRunner(
   check.known(options, ['client', 'prefix']);
   const { client, prefix = 'holdfast:' } = options;
   const link = findLink(client);
-  if (link === undefined) check.refuse('client', client, 'pass a client of ioredis or node-redis');
+  if (link === undefined) check.refuse('client', client, 'pass a client of ioredis, node-redis or @upstash/redis');
   // A brace would end up in front of ours, and say to a cluster where the key lies.
   if (typeof prefix !== 'string' || /[{}]/.test(prefix)) check.refuse('prefix', prefix, 'pass a text without braces');
   check.done();

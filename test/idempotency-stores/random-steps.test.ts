@@ -8,7 +8,7 @@ import { amount } from '../support/amount.ts';
 import { needs } from '../support/needs.ts';
 import { memoryHarness } from './memory-harness.ts';
 import { openPg } from './postgres-stores.ts';
-import { REDIS_CLIENTS } from './redis-clients.ts';
+import { CONNECTED_CLIENTS } from './redis-clients.ts';
 
 const FILE = 'test/idempotency-stores/random-steps.test.ts';
 // Hundreds of short times are waited for.
@@ -48,7 +48,7 @@ describe('a hundred random steps answer as the rules do', () => {
     });
   });
 
-  for (const [name, open] of REDIS_CLIENTS) {
+  for (const [name, open] of CONNECTED_CLIENTS) {
     needs('redis')(`in Redis through ${name}, with 100 seeds [S1.3]`, LONG, async ({ redis: { url, namespace } }) => {
       const { client } = await open(url);
       await expectNoDifference(100, 25, (seed) => ({

@@ -4,7 +4,7 @@ import { redisIdempotency } from '../../src/redis/index.ts';
 import { needs } from '../support/needs.ts';
 import { FINISH, newClaim, rivalOf } from './new-claim.ts';
 import { type PrivateRedis, privateRedis } from './private-redis.ts';
-import { openIoredis, type OpenClient, type OpenRedis, REDIS_CLIENTS } from './redis-clients.ts';
+import { openIoredis, type OpenClient, type OpenRedis, CONNECTED_CLIENTS } from './redis-clients.ts';
 
 const test = needs('redisServer');
 const KILO = 'x'.repeat(1024);
@@ -33,7 +33,7 @@ const wordOf = (call: Promise<unknown>): Promise<unknown> =>
     (error: Error) => error.message.split(' ')[0],
   );
 
-describe.each(REDIS_CLIENTS)('a server of Redis through %s', (_, open) => {
+describe.each(CONNECTED_CLIENTS)('a server of Redis through %s', (_, open) => {
   test('that is gone refuses every step at once, and none is sent when it is back [S1.3]', async ({ redisServer }) => {
     const { server, store, isReady } = await openScene(redisServer.url, open);
     const claim = newClaim();

@@ -3,7 +3,7 @@ import { redisReplyCache } from '../../src/redis/index.ts';
 import { needs } from '../support/needs.ts';
 import { digest, newCached } from './new-claim.ts';
 import { privateRedis } from './private-redis.ts';
-import { openIoredis, REDIS_CLIENTS } from './redis-clients.ts';
+import { CONNECTED_CLIENTS, openIoredis, REDIS_CLIENTS } from './redis-clients.ts';
 import { watchTraffic } from './redis-traffic.ts';
 
 const onServer = needs('redis');
@@ -86,7 +86,9 @@ describe.each(REDIS_CLIENTS)('a cache of replies in Redis through %s', (_, open)
     await cache.get(about);
     expect(await traffic.taken()).toEqual(['evalsha']);
   });
+});
 
+describe.each(CONNECTED_CLIENTS)('a cache of replies in Redis through %s', (_, open) => {
   onOwnServer('that is gone refuses at once [S1.3]', async ({ redisServer }) => {
     const server = await privateRedis(redisServer.url);
     const { client, isReady } = await open(server.url);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { redisStreamsBroker } from '../../src/redis/redis-streams.ts';
 import { localBroker, transportContract } from '../../src/testing/index.ts';
-import { REDIS_CLIENTS } from '../idempotency-stores/redis-clients.ts';
+import { CONNECTED_CLIENTS } from '../idempotency-stores/redis-clients.ts';
 import { needs } from '../support/needs.ts';
 
 const cases = transportContract();
@@ -15,7 +15,7 @@ describe('a broker in memory', () => {
   }
 });
 
-for (const [library, open] of REDIS_CLIENTS) {
+for (const [library, open] of CONNECTED_CLIENTS) {
   describe(`Redis Streams through ${library}`, () => {
     const onServer = needs('redis');
     let prefixes = 0;
