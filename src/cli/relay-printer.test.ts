@@ -20,7 +20,7 @@ const failed = {
   error,
   next: { kind: 'retry', delayMs: 2_000 },
 } as const satisfies RelayEvent;
-const done = { kind: 'run-done', handler: 'mail', delivery, attempt: 1, durationMs: 3 } as const;
+const done = { kind: 'run-done', handler: 'mail', delivery, attempt: 1, maxAttempts: 5, durationMs: 3 } as const;
 
 function printer(options: { readonly isJson?: boolean; readonly isVerbose?: boolean } = {}): {
   readonly lines: () => string[];
@@ -46,7 +46,7 @@ describe('what a relay prints', () => {
     const { relay, lines } = printer();
     for (let i = 0; i < 1_500; i++) relay.observe(done);
     relay.observe(failed);
-    relay.observe({ ...failed, next: { kind: 'dead', reason: 'attempts' } });
+    relay.observe({ ...failed, next: { kind: 'dead', reason: 'attempts', dlqId: 'm:1' } });
     relay.observe({ kind: 'run-refused', handler: 'mail', delivery, reason: 'lease-lost' });
     relay.sayTally();
     relay.sayTally();

@@ -6,7 +6,7 @@ import type { HandlingHandler } from '../relay/handler.ts';
 import type { RelayObserver } from '../relay/relay-event.ts';
 import type { Delivery } from '../relay/relay-store.ts';
 import { LocalFault } from '../relay/local-fault.ts';
-import { planFailure } from '../relay/run-failure.ts';
+import { attemptOf, planFailure } from '../relay/run-failure.ts';
 import { insideHandler } from '../retry/handler-scope.ts';
 import { FAULT_FAILURE, faultError } from '../relay/run-fault.ts';
 import type { Failure } from '../retry/failure.ts';
@@ -105,13 +105,13 @@ export class Handling {
   async #run(row: InboxRow, tenure: Tenure): Promise<void> {
     const { handler, effects, tell, idOf } = this.#parts;
     const delivery = deliveryOf(row, idOf(row));
-    const attempt = row.attempts + 1;
+    const { attempt, maxAttempts } = attemptOf(handler, delivery);
     const startedAt = effects.now();
     tell({ kind: 'run-started', handler: handler.name, delivery, attempt });
     try {
       await this.#handle(row, delivery, tenure);
       const durationMs = effects.monoMs() - startedAt.monoMs;
-      tell({ kind: 'run-done', handler: handler.name, delivery, attempt, durationMs });
+      tell({ kind: 'run-done', handler: handler.name, delivery, attempt, maxAttempts, durationMs });
     } catch (error) {
       // What stands behind it must not be begun before it.
       this.#ahead = this.#ahead.filter(({ key }) => key === null || key !== row.key);
@@ -173,10 +173,11 @@ export class Handling {
   ): Promise<void> {
     const { rows, handler, effects, tell } = this.#parts;
     const { row, delivery } = run;
+    const { _id: dlqId } = row;
     const token = { unit: 0, epoch: lease.epoch };
     const target = { token, seq: row.seq, state: delivery.state, version: 0, cycle: row.replays };
     const [now, random] = [effects.now(), effects.random()];
-    const { settlement, event } = planFailure(handler, { ...run, target, now, random });
+    const { settlement, event } = planFailure(handler, { ...run, dlqId, target, now, random });
     const reason = event.next.kind === 'dead' ? event.next.reason : null;
     try {
       if (await rows.fail(lease, row, settlement, reason)) tell(event);

@@ -2,7 +2,7 @@ import type { Effects } from '../kernel/effects.ts';
 import { createSleep } from '../kernel/sleep.ts';
 import type { OutboundItem, OutboundOutcome, PublishingHandler } from '../relay/handler.ts';
 import type { RelayObserver } from '../relay/relay-event.ts';
-import { planFailure } from '../relay/run-failure.ts';
+import { attemptOf, planFailure } from '../relay/run-failure.ts';
 import { sequenceText } from '../relay/run-publishing.ts';
 import { deliveryOf, type OutboxRow } from './row.ts';
 import type { Rows } from './rows.ts';
@@ -65,11 +65,13 @@ async function settle(parts: PublishParts, tenure: Tenure, published: Published)
   for (const [place, row] of published.rows.entries()) {
     const [outcome, delivery] = [outcomes[place], items[place]?.delivery];
     if (!outcome || !delivery) continue;
-    const attempt = row.attempts + 1;
-    if (outcome.kind === 'published') tell({ kind: 'run-done', handler: handler.name, delivery, attempt, durationMs });
+    const about = { handler: handler.name, delivery, ...attemptOf(handler, delivery) };
+    if (outcome.kind === 'published') tell({ kind: 'run-done', ...about, durationMs });
     if (outcome.kind !== 'failed') continue;
+    const { _id: dlqId } = row;
     const { settlement, event } = planFailure(handler, {
       delivery,
+      dlqId,
       target: {
         token: { unit: 0, epoch: tenure.lease.epoch },
         seq: row.seq,

@@ -82,10 +82,10 @@ export class Conclusions<Tx> {
         return true;
       }
       case 'killer':
-        this.#settleKiller(run, handler);
+        this.#settleKiller(run, lane);
         return true;
       case 'fault': {
-        const plan = planFault(handler, outcome.fault, this.#attempted(run));
+        const plan = planFault(handler, outcome.fault, this.#attempted(run, lane));
         this.#settle(run, handler, plan.settlement, plan.change, plan.event);
         if (outcome.fault.blame === 'run') return true;
         // What stands behind it would fare alike: nothing is started before the database answers again.
@@ -129,18 +129,15 @@ export class Conclusions<Tx> {
    * Parks deliveries together behind a dead letter of their key, all of them or none; without one, they are due and stand in line as ready
    * from now on.
    */
-  move(
-    unit: OwnedUnit,
-    deliveries: readonly Delivery[],
-    handler: HandlerDefinition<Tx>,
-    behind: number | undefined,
-  ): void {
+  move(unit: OwnedUnit, deliveries: readonly Delivery[], lane: LaneState<Tx>, behind: number | undefined): void {
+    const { handler } = lane;
     const results = deliveries.map((delivery) => {
       const { seq, state, version, cycle, attempts } = delivery;
       const target = { token: unit.token, seq, state, version, cycle };
       if (behind === undefined) return this.#result(unit, delivery, handler, { ...target, kind: 'ready' }, undefined);
       const settlement = { ...target, kind: 'dead', attempts, error: PARKED, holds: true, behind } as const;
-      return this.#result(unit, delivery, handler, settlement, { kind: 'parked', handler: handler.name, delivery });
+      const event = { kind: 'parked', handler: handler.name, delivery, dlqId: lane.dlqIdOf(delivery) } as const;
+      return this.#result(unit, delivery, handler, settlement, event);
     });
     this.#host.settler.addTogether(results);
   }
@@ -154,11 +151,12 @@ export class Conclusions<Tx> {
     if (current) this.#host.reload(current);
   }
 
-  #planFailure(run: Run<Tx>, { handler, breaker, succeededAtMs }: LaneState<Tx>, error: unknown): FailurePlan {
+  #planFailure(run: Run<Tx>, lane: LaneState<Tx>, error: unknown): FailurePlan {
+    const { handler, breaker, succeededAtMs } = lane;
     const failure = judge(rulesOf(handler, run.type), handler.name, error);
     const heldMs = breaker?.failed(run, failure, error);
     return planFailure(handler, {
-      ...this.#attempted(run),
+      ...this.#attempted(run, lane),
       error,
       failure,
       heldMs,
@@ -168,15 +166,18 @@ export class Conclusions<Tx> {
   }
 
   /** An attempt that has just ended, but for why. */
-  #attempted(run: Run<Tx>): Omit<FailedAttempt, 'error'> {
+  #attempted(run: Run<Tx>, lane: LaneState<Tx>): Omit<FailedAttempt, 'error'> {
     const { effects } = this.#host;
+    const { delivery } = run;
     const now = effects.now();
     const startedAt = { wallMs: now.wallMs - (now.monoMs - run.startedMs), monoMs: run.startedMs };
-    return { delivery: run.delivery, target: run.targetAt(now.monoMs), startedAt, now, random: effects.random() };
+    const target = run.targetAt(now.monoMs);
+    return { delivery, dlqId: lane.dlqIdOf(delivery), target, startedAt, now, random: effects.random() };
   }
 
   /** No attempt is counted: it was not run, and no classifier is asked. */
-  #settleKiller(run: Run<Tx>, handler: HandlerDefinition<Tx>): void {
+  #settleKiller(run: Run<Tx>, lane: LaneState<Tx>): void {
+    const { handler } = lane;
     const { id, delivery } = run;
     const failure = { verdict: 'fail', kind: 'terminal' } as const;
     const starts = run.unit.marks.startsOf(delivery);
@@ -192,7 +193,7 @@ export class Conclusions<Tx> {
       durationMs: 0,
       failure,
       error,
-      next: { kind: 'dead', reason: 'process-killed' },
+      next: { kind: 'dead', reason: 'process-killed', dlqId: lane.dlqIdOf(delivery) },
     });
   }
 
@@ -271,8 +272,9 @@ export class Conclusions<Tx> {
     else host.reload(unit, answer.kind === 'impossible' ? PAUSE_MS : REFUSED_PAUSE_MS);
   }
 
-  #done({ handler, delivery, attempt, startedMs }: Run<Tx>): RelayEvent {
-    return { kind: 'run-done', handler, delivery, attempt, durationMs: this.#host.effects.monoMs() - startedMs };
+  #done({ handler, delivery, attempt, maxAttempts, startedMs }: Run<Tx>): RelayEvent {
+    const durationMs = this.#host.effects.monoMs() - startedMs;
+    return { kind: 'run-done', handler, delivery, attempt, maxAttempts, durationMs };
   }
 
   #tellRefused(handler: string, delivery: Delivery, reason: RefusedReason): void {

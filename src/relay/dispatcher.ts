@@ -192,8 +192,8 @@ export class Dispatcher<Tx> implements UnitSink, RunnerHost<Tx>, ConclusionHost<
   }
 
   moved(unit: OwnedUnit, deliveries: readonly Delivery[], behind?: number): void {
-    const handler = this.laneOf(unit.token.unit)?.handler;
-    if (handler) this.#conclusions.move(unit, deliveries, handler, behind);
+    const lane = this.laneOf(unit.token.unit);
+    if (lane) this.#conclusions.move(unit, deliveries, lane, behind);
   }
 
   /** Starts what may run, once all that is being told now has been told. */

@@ -57,6 +57,11 @@ export class LaneState<Tx> {
     return this.isPaused || this.breaker?.isClosed === false;
   }
 
+  /** The id under which the delivery is a dead letter. */
+  dlqIdOf({ id }: Delivery): string {
+    return `${id}:${this.lane.handlerId}`;
+  }
+
   get queued(): number {
     return this.#fresh.size + this.#retries.size;
   }

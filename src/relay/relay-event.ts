@@ -15,6 +15,7 @@ export type RelayEvent =
       readonly handler: string;
       readonly delivery: Delivery;
       readonly attempt: number;
+      readonly maxAttempts: number;
       readonly durationMs: number;
     }
   | {
@@ -34,7 +35,12 @@ export type RelayEvent =
             /** It failed because of an outage: no attempt was spent, and this is what outages have cost it so far. */
             readonly outage?: OutageState | undefined;
           }
-        | { readonly kind: 'dead'; readonly reason: string };
+        | {
+            readonly kind: 'dead';
+            readonly reason: string;
+            /** The id of the dead letter, as the store's commands take it. */
+            readonly dlqId: string;
+          };
     }
   | {
       /**
@@ -62,6 +68,8 @@ export type RelayEvent =
       /** Set aside behind a dead letter of its key. */ readonly kind: 'parked';
       readonly handler: string;
       readonly delivery: Delivery;
+      /** The id of the dead letter, as the store's commands take it. */
+      readonly dlqId: string;
     }
   | { readonly kind: 'units-acquired'; readonly units: readonly number[]; readonly orphaned: number }
   | { readonly kind: 'units-released'; readonly units: readonly number[] }

@@ -44,6 +44,8 @@ export interface WorkerRegistration {
 export interface Lane {
   readonly lane: number;
   readonly handler: string;
+  /** The number of the handler: what follows the message's id in the id of a dead letter. */
+  readonly handlerId: number;
   readonly firstUnit: number;
   readonly unitCount: number;
 }

@@ -35,6 +35,7 @@ function plan(
   const delivery = { type: about.type ?? 'any', attempts: about.attempts ?? 0, retry: about.retry } as Delivery;
   const failed = {
     delivery,
+    dlqId: 'm:7',
     target,
     error,
     startedAt: { wallMs: 999_900, monoMs: 400 },
@@ -60,7 +61,7 @@ describe('after a failed attempt', () => {
   test('a final error is dead at once, whatever attempts are left [S4.3]', () => {
     const { settlement, event } = plan(new TerminalHandlerError('no'));
     expect(settlement).toMatchObject({ kind: 'dead', attempts: 1, holds: true });
-    expect(event.next).toEqual({ kind: 'dead', reason: 'not-retryable' });
+    expect(event.next).toEqual({ kind: 'dead', reason: 'not-retryable', dlqId: 'm:7' });
   });
 
   test('a dead one holds its key unless the handler lets others pass [X.4]', () => {
@@ -150,7 +151,7 @@ describe('a failure because of an outage', () => {
   test('makes the message a dead letter once the waiting has used up the budget, with a reason that says so [X.10]', () => {
     const plans = afterEach(Array<Error>(200).fill(refused), { maxOutageMs: HOUR });
     const last = plans.at(-1);
-    expect(last?.event.next).toEqual({ kind: 'dead', reason: 'outage-budget' });
+    expect(last?.event.next).toEqual({ kind: 'dead', reason: 'outage-budget', dlqId: 'm:7' });
     expect(last?.settlement).toMatchObject({
       kind: 'dead',
       attempts: plans.length,
@@ -196,7 +197,7 @@ describe('a failure because of an outage', () => {
     expect(spent(afterEach([refused, refused, refused, refused, refused], {}))).toEqual([1, 2, 3, 4, 'dead']);
     const policy = { ...eventHandler, maxElapsedMs: 10_000 };
     const plans = afterEach(Array<Error>(9).fill(refused), { ...waits, policy });
-    expect(plans.at(-1)?.event.next).toEqual({ kind: 'dead', reason: 'outage-budget' });
+    expect(plans.at(-1)?.event.next).toEqual({ kind: 'dead', reason: 'outage-budget', dlqId: 'm:7' });
     expect(plans.length).toBeLessThan(6);
   });
 

@@ -24,6 +24,8 @@ export interface FailurePlan {
 /** A failed attempt as it is judged. `startedAt` is when the attempt began; `random` one draw from [0, 1). */
 export interface FailedAttempt {
   readonly delivery: Delivery;
+  /** The id of the dead letter that it may become. */
+  readonly dlqId: string;
   readonly target: EndedTarget;
   readonly error: unknown;
   /** What the handler's classifier makes of the error, where it was asked before. */
@@ -39,9 +41,18 @@ export interface FailedAttempt {
   readonly random: number;
 }
 
+/** The number of the attempt that comes now, and of the last one its policy allows; those that an outage ended have numbers too. */
+export function attemptOf<Tx>(
+  handler: HandlerDefinition<Tx>,
+  { type, attempts, retry }: Pick<Delivery, 'type' | 'attempts' | 'retry'>,
+): { readonly attempt: number; readonly maxAttempts: number } {
+  const outages = retry?.outage?.failures ?? 0;
+  return { attempt: attempts + outages + 1, maxAttempts: rulesOf(handler, type).policy.maxAttempts + outages };
+}
+
 /** Decides what follows a failed attempt of a handler. Pure. */
 export function planFailure<Tx>(handler: HandlerDefinition<Tx>, failed: FailedAttempt): FailurePlan {
-  const { delivery, target, error, startedAt, now, random } = failed;
+  const { delivery, dlqId, target, error, startedAt, now, random } = failed;
   const rules = rulesOf(handler, delivery.type);
   const failure = failed.failure ?? judge(rules, handler.name, error);
   const before = delivery.retry ? resume(delivery.retry, startedAt).state : initialState(startedAt);
@@ -72,7 +83,7 @@ export function planFailure<Tx>(handler: HandlerDefinition<Tx>, failed: FailedAt
   };
   const dead = (reason: string, of: DeliveryError): FailurePlan => ({
     ...deadPlan(handler, delivery, target, attempt, of),
-    event: { ...about, error: of, next: { kind: 'dead', reason } },
+    event: { ...about, error: of, next: { kind: 'dead', reason, dlqId } },
   });
   if (isOutageWait) {
     const { delayMs, state } = waitForOutage(before, {

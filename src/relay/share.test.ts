@@ -5,6 +5,7 @@ import { leavingOf, shareOf, type UnitRuns } from './share.ts';
 const lane = (number: number, unitCount: number): Parameters<typeof shareOf>[0] => ({
   lane: number,
   handler: 'h',
+  handlerId: 1,
   firstUnit: number * unitCount,
   unitCount,
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { dead, delivery, done, failed, house, TRACE_ID } from '../../test/telemetry/made-events.ts';
+import { dead, delivery, DLQ_ID, done, failed, house, TRACE_ID } from '../../test/telemetry/made-events.ts';
 import type { OutageState } from '../kernel/retry-state.ts';
 import type { RelayEvent, RelayObserver } from '../relay/relay-event.ts';
 import { virtualTime, type VirtualTime } from '../testing/virtual-time.ts';
@@ -34,7 +34,7 @@ describe('a message that fails for good', () => {
         kind: 'dead',
         group: 'dead charge Error ECONNRESET: read ECONNRESET',
         text: `charge gave up on order.placed ${delivery().id} after 5 attempts (attempts): Error: read ECONNRESET`,
-        dlqId: delivery().id,
+        dlqId: DLQ_ID,
         eventId: delivery().id,
         type: 'order.placed',
         source: 'orders',
@@ -145,7 +145,7 @@ describe('a message that fails for good', () => {
 
   test('is told when it was set aside behind a dead letter of its key [S4.8]', () => {
     const { observe, alerts } = watched();
-    observe({ kind: 'parked', handler: 'charge', delivery: delivery() });
+    observe({ kind: 'parked', handler: 'charge', delivery: delivery(), dlqId: DLQ_ID });
     expect(alerts).toMatchObject([{ kind: 'parked', eventId: delivery().id, handler: 'charge' }]);
   });
 });

@@ -79,14 +79,14 @@ class RelayAlerts {
     switch (event.kind) {
       case 'run-failed':
         this.#outages.note(event);
-        return event.next.kind === 'dead' ? this.#dead(event, event.next.reason) : this.#starving(event);
+        return event.next.kind === 'dead' ? this.#dead(event, event.next) : this.#starving(event);
       case 'run-done':
         this.#outages.note(event);
         return this.#forgetStarving([event.handler]);
       case 'breaker':
         return this.#breaker(event);
       case 'parked':
-        return this.#parked(event.handler, event.delivery);
+        return this.#parked(event);
       case 'store-failed':
         return this.#storeFailed(event);
       case 'house':
@@ -98,9 +98,12 @@ class RelayAlerts {
     }
   }
 
-  #dead({ handler, delivery, attempt, error }: RelayEvent & { kind: 'run-failed' }, reason: string): void {
+  #dead(
+    { handler, delivery, attempt, error }: RelayEvent & { kind: 'run-failed' },
+    { reason, dlqId }: { readonly reason: string; readonly dlqId: string },
+  ): void {
     const group = `dead ${handler} ${errorShape(error)}`;
-    const message = deadMessage(handler, delivery, attempt);
+    const message = deadMessage(dlqId, handler, delivery, attempt);
     const send = (suppressed: Suppressed): void =>
       this.#send(group, { kind: 'dead', ...message, reason, error, suppressed });
     this.#gate.pass(group, { eventId: delivery.id, send });
@@ -145,9 +148,9 @@ class RelayAlerts {
     }));
   }
 
-  #parked(handler: string, delivery: Delivery): void {
+  #parked({ handler, delivery, dlqId }: RelayEvent & { kind: 'parked' }): void {
     const group = `parked ${handler}`;
-    const message = deadMessage(handler, delivery, delivery.attempts);
+    const message = deadMessage(dlqId, handler, delivery, delivery.attempts);
     const send = (suppressed: Suppressed): void => this.#send(group, { kind: 'parked', ...message, suppressed });
     this.#gate.pass(group, { eventId: delivery.id, send });
   }
@@ -205,10 +208,10 @@ class RelayAlerts {
   }
 }
 
-function deadMessage(handler: string, delivery: Delivery, attempts: number): DeadMessage {
+function deadMessage(dlqId: string, handler: string, delivery: Delivery, attempts: number): DeadMessage {
   const { id, type, source, target, key, idempotencyKey, correlationId } = delivery;
   return {
-    dlqId: delivery.id,
+    dlqId,
     eventId: id,
     type,
     source,

@@ -13,6 +13,7 @@ interface About {
 
 /** What a dead letter's alert says about the message. */
 export interface DeadMessage {
+  /** The id of the dead letter, as the store's commands take it: `holdfast dlq:show <dlqId>`. */
   readonly dlqId: string;
   readonly eventId: string;
   readonly type: string;

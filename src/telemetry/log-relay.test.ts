@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dead, delivery, done, failed, house, started, TRACE_ID } from '../../test/telemetry/made-events.ts';
+import { dead, delivery, DLQ_ID, done, failed, house, started, TRACE_ID } from '../../test/telemetry/made-events.ts';
 import { keptLog, type Line } from '../../test/http/kept-log.ts';
 import type { Logger } from '../kernel/log.ts';
 import { logRelay } from './log-relay.ts';
@@ -30,7 +30,7 @@ test('a line for each end of a run carries every correlation field that is known
   observe({ kind: 'run-refused', handler: 'charge', delivery: delivery(), reason: 'lease-lost' });
   const common = { ...about, service: 'billing' };
   expect(lines).toEqual([
-    { level: 'debug', fields: { ...common, attempt: 1, latencyMs: 20 }, message: 'message handled' },
+    { level: 'debug', fields: { ...common, attempt: 1, maxAttempts: 5, latencyMs: 20 }, message: 'message handled' },
     {
       level: 'warn',
       fields: {
@@ -57,7 +57,7 @@ test('a line for each end of a run carries every correlation field that is known
         errorKind: 'invalid',
         errorClass: 'Error',
         reason: 'attempts',
-        dlqId: delivery().id,
+        dlqId: DLQ_ID,
       },
       message: 'message failed for good',
     },
@@ -69,7 +69,7 @@ test('no line holds the text of an error or a payload [S0.12]', () => {
   const { logger, lines } = watched();
   const observe = logRelay(logger);
   observe(dead({ error: { name: 'Error', message: 'card 4111 of bob', kind: 'unknown' } }));
-  observe({ kind: 'parked', handler: 'charge', delivery: delivery() });
+  observe({ kind: 'parked', handler: 'charge', delivery: delivery(), dlqId: DLQ_ID });
   observe({ kind: 'store-failed', during: 'read', error: new Error('card 4111'), failures: 1 });
   expect(lines).toHaveLength(3);
   expect(JSON.stringify(lines)).not.toMatch(/4111|bob/);

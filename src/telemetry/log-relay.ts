@@ -119,30 +119,34 @@ function logRun(logger: Logger, fields: LogFields, event: RunEvent): void {
   const about = { ...fields, ...deliveryFields(event.delivery, event.handler) };
   switch (event.kind) {
     case 'run-done':
-      return logger.debug({ ...about, attempt: event.attempt, latencyMs: event.durationMs }, 'message handled');
+      return logger.debug({ ...about, ...attemptFields(event), latencyMs: event.durationMs }, 'message handled');
     case 'run-refused':
       return logger.info({ ...about, attempt: event.delivery.attempts + 1, reason: event.reason }, 'result refused');
     case 'run-interrupted':
       return logInterrupted(logger, about, event);
     case 'parked':
-      return logger.warn({ ...about, dlqId: event.delivery.id }, 'message set aside behind a dead letter of its key');
+      return logger.warn({ ...about, dlqId: event.dlqId }, 'message set aside behind a dead letter of its key');
     case 'run-failed': {
-      const { attempt, maxAttempts, durationMs, failure, error, next } = event;
+      const { durationMs, failure, error, next } = event;
       const line = {
         ...about,
-        attempt,
-        ...(maxAttempts === Infinity ? {} : { maxAttempts }),
+        ...attemptFields(event),
         latencyMs: durationMs,
         ...failureFields(failure),
         errorClass: error.name,
       };
       return next.kind === 'retry'
         ? logger.warn({ ...line, delayMs: next.delayMs }, 'message failed, will be tried again')
-        : logger.error({ ...line, reason: next.reason, dlqId: event.delivery.id }, 'message failed for good');
+        : logger.error({ ...line, reason: next.reason, dlqId: next.dlqId }, 'message failed for good');
     }
     default:
       return event satisfies never;
   }
+}
+
+/** Which attempt it was, and of how many, where there is a limit. */
+function attemptFields({ attempt, maxAttempts }: RunEvent & { kind: 'run-done' | 'run-failed' }): LogFields {
+  return { attempt, ...(maxAttempts === Infinity ? {} : { maxAttempts }) };
 }
 
 /** Those that its sender put into its headers under their own names. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { dead, delivery, done, failed, house, started } from '../../test/telemetry/made-events.ts';
+import { dead, delivery, DLQ_ID, done, failed, house, started } from '../../test/telemetry/made-events.ts';
 import { HOUSE_UNIT } from '../relay/relay-store.ts';
 import { virtualTime } from '../testing/virtual-time.ts';
 import { relayMetrics, type RelayMetrics } from './relay-metrics.ts';
@@ -24,7 +24,7 @@ describe('metrics', () => {
     for (const event of [started(), done(), started(), failed(), started(), dead()]) metrics.observe(event);
     metrics.observe({ kind: 'run-refused', handler: 'charge', delivery: delivery(), reason: 'lease-lost' });
     metrics.observe({ kind: 'run-refused', handler: 'charge', delivery: delivery(), reason: 'row-changed' });
-    metrics.observe({ kind: 'parked', handler: 'charge', delivery: delivery() });
+    metrics.observe({ kind: 'parked', handler: 'charge', delivery: delivery(), dlqId: DLQ_ID });
     const shown = (name: string, labels: string): number | undefined => valueOf(metrics, `${name}{${labels}}`);
     const about = 'handler="charge",type="order.placed"';
     expect(shown('outbox_published_total', 'type="order.placed"')).toBe(1);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dead, delivery, house } from '../../test/telemetry/made-events.ts';
+import { dead, delivery, DLQ_ID, house } from '../../test/telemetry/made-events.ts';
 import { alertOnDead } from './alert-on-dead.ts';
 import { logAlerts } from './log-alerts.ts';
 import { sentryAlerts, type SentryLike } from './sentry-alerts.ts';
@@ -45,7 +45,7 @@ test('a dead letter is a breadcrumb and an exception with its own stack, grouped
     {
       level: 'error',
       tags,
-      extra: { attempts: 5, error, dlqId: delivery().id },
+      extra: { attempts: 5, error, dlqId: DLQ_ID },
       fingerprint: ['holdfast', 'dead charge TypeError: x is not a function'],
     },
   ]);

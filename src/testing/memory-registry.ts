@@ -28,7 +28,7 @@ export function makeKnown(tables: MemoryTables, worker: WorkerRegistration): rea
     for (const type of types) handler.types.add(type);
     if (breaker) breakerNamed(tables, worker.service, breaker.name);
     const lane = laneFor(tables, handler.id, isPinned ? worker.generation : undefined);
-    return { lane, handler: name, firstUnit: lane * unitCount, unitCount };
+    return { lane, handler: name, handlerId: handler.id, firstUnit: lane * unitCount, unitCount };
   });
   adopt(tables);
   return lanes;

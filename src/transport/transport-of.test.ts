@@ -26,7 +26,8 @@ function after(error: unknown, attempts: number, agoMs: number): string {
   const startedAt = { wallMs: now.wallMs - agoMs, monoMs: -agoMs };
   const retry = { v: 1, attempts, waitedMs: agoMs, lastDelayMs: 0, startedAt } as const;
   const delivery = { attempts, retry } as unknown as Delivery;
-  return planFailure(handler, { delivery, target, error, startedAt: now, now, random: 0.5 }).event.next.kind;
+  return planFailure(handler, { delivery, dlqId: 'm:7', target, error, startedAt: now, now, random: 0.5 }).event.next
+    .kind;
 }
 
 test('a place that is missing or closed is waited for, for a day; what is wrong with a message itself is tried seven times [S1.5]', () => {

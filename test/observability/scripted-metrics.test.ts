@@ -23,7 +23,7 @@ const SCRIPT: readonly RelayEvent[] = [
   ...Array.from({ length: 3 }, () => done()),
   failed(),
   dead(),
-  { kind: 'parked', handler: 'charge', delivery: delivery() },
+  { kind: 'parked', handler: 'charge', delivery: delivery(), dlqId: 'm:1' },
   { kind: 'run-refused', handler: 'charge', delivery: delivery(), reason: 'lease-lost' },
   { kind: 'units-lost', units: [35], why: 'buried' },
   { kind: 'transport-failed', transport: 'kafka', during: 'publish', error, failures: 1 },

@@ -44,7 +44,7 @@ export function started(own: Partial<Delivery> = {}, handler = 'charge'): RelayE
 }
 
 export function done(own: Partial<Delivery> = {}, handler = 'charge'): RelayEvent {
-  return { kind: 'run-done', handler, delivery: delivery(own), attempt: 1, durationMs: 20 };
+  return { kind: 'run-done', handler, delivery: delivery(own), attempt: 1, maxAttempts: 5, durationMs: 20 };
 }
 
 export function failed(own: Partial<Failed> = {}): Failed {
@@ -62,8 +62,11 @@ export function failed(own: Partial<Failed> = {}): Failed {
   };
 }
 
+/** The dead letter that `dead()` makes. */
+export const DLQ_ID = `${delivery().id}:3`;
+
 export function dead(own: Partial<Failed> = {}): Failed {
-  return failed({ attempt: 5, next: { kind: 'dead', reason: 'attempts' }, ...own });
+  return failed({ attempt: 5, next: { kind: 'dead', reason: 'attempts', dlqId: DLQ_ID }, ...own });
 }
 
 export function house(own: Partial<HouseReport> = {}): RelayEvent {

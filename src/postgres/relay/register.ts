@@ -87,7 +87,7 @@ function registerStatements(schema: string, tellUnits: string): RegisterStatemen
         on conflict (id) do update set lanes = excluded.lanes, expires_at = excluded.expires_at,
           liveness_lock = excluded.liveness_lock, lock_missing_since = null)
       ${tellUnits}`,
-    lanes: `select l.id, h.name, ${units} from ${mine} join ${schema}.lane l on l.handler = h.id
+    lanes: `select l.id, h.name, h.id, ${units} from ${mine} join ${schema}.lane l on l.handler = h.id
         and l.generation is not distinct from ${generation} order by l.id`,
     // A lane that nobody can own yet.
     closed: `select l.id from ${schema}.lane l where l.id = any ($1::text::smallint[])
@@ -123,9 +123,10 @@ async function makeKnown(
   await query(statements.breakers, known);
   await query(statements.subscriptions, known);
   await query(statements.newLanes, [...known, pinnedTo]);
-  const lanes = (await query(statements.lanes, [...known, pinnedTo])).map(([lane, handler, units]): Lane => ({
+  const lanes = (await query(statements.lanes, [...known, pinnedTo])).map(([lane, handler, handlerId, units]): Lane => ({
     lane: Number(lane),
     handler: handler as string,
+    handlerId: Number(handlerId),
     firstUnit: Number(lane) * Number(units),
     unitCount: Number(units),
   }));

@@ -72,8 +72,12 @@ export async function tryHandler<Tx, SendTx, Input, Output>(
       return { kind: 'postponed', delayMs: error.details.delayMs, reason: error.details.reason };
     const target = { token: { unit: 0, epoch: 0 }, seq: 0, state: 'ready', version: 0, cycle: delivery.cycle } as const;
     const now = systemEffects.now();
-    const plan = planFailure(definition, { delivery, target, error, startedAt, now, random: 0.5 });
-    return { kind: 'failed', error, kept: plan.event.error, next: plan.event.next };
+    const dlqId = delivery.id;
+    const { event: failed } = planFailure(definition, { delivery, dlqId, target, error, startedAt, now, random: 0.5 });
+    const { next } = failed;
+    // It is no dead letter that could be shown.
+    const told = next.kind === 'dead' ? { kind: next.kind, reason: next.reason } : next;
+    return { kind: 'failed', error, kept: failed.error, next: told };
   }
 }
 
