@@ -25,17 +25,24 @@ const FACT_STEPS: readonly string[] = ['request', 'idempotency', 'call', 'note',
 /** What a recorded fact says. */
 export function factEntry({ at, service, kind, isOk, userId, fields }: FactRow): TraceEntry {
   const { operation, latencyMs, attempt, ...rest } = fields;
+  const what = text(operation);
+  // Without an operation a note is its text, which need not be said twice.
+  const noted = what === undefined ? text(fields.message) : undefined;
   return entry({
     at: new Date(at),
     step: (FACT_STEPS.includes(kind) ? kind : 'note') as TraceStep,
     service,
-    what: typeof operation === 'string' ? operation : kind,
+    what: what ?? noted ?? withoutOperation(fields),
     outcome: isOk === null ? undefined : isOk ? 'ok' : 'failed',
-    detail: factDetail(fields),
+    detail: factDetail(noted === undefined ? fields : { ...fields, message: undefined }),
     durationMs: typeof latencyMs === 'number' ? Math.round(latencyMs) : undefined,
     attempt: typeof attempt === 'number' ? attempt : undefined,
     ids: { ...textFields(rest), ...(userId === null ? {} : { userId }) },
   });
+}
+
+function withoutOperation({ method, url }: FactRow['fields']): string {
+  return [text(method), text(url)].filter((part) => part !== undefined).join(' ') || 'unnamed';
 }
 
 /** Fields that are no ids: they stand in the text. */

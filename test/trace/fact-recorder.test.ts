@@ -73,7 +73,9 @@ describe('what leaves no row of its own', () => {
     });
     await expect(down.request({ operation: 'down', path: '/', requestId: 'req-1' })).rejects.toThrow('down');
     facts.request({ operation: 'POST /pay', httpStatus: 201, latencyMs: 7, requestId: 'req-1', userId: 'user-1' });
+    facts.request({ method: 'GET', url: '/balance', httpStatus: 200, requestId: 'req-1' });
     facts.note('card was checked', { requestId: 'req-1' });
+    facts.note('card was charged', { requestId: 'req-1', operation: 'bank' });
     const guarded = idempotency({ service: 'shop', store: memoryIdempotency(), observers: [facts.idempotency] });
     for (const _ of [1, 2]) await guarded.once('key-1', async () => ({ paid: true }), { domain: 'pay' });
     await facts.stop();
@@ -90,7 +92,9 @@ describe('what leaves no row of its own', () => {
       ['idempotency', 'pay', undefined, 'attempt 1, let in'],
       ['idempotency', 'pay', 'ok', 'answered with what was kept'],
       ['idempotency', 'pay', 'ok', 'attempt 1, run kept'],
-      ['note', 'note', undefined, 'card was checked'],
+      ['note', 'bank', undefined, 'card was charged'],
+      ['note', 'card was checked', undefined, undefined],
+      ['request', 'GET /balance', 'ok', 'status 200'],
       ['request', 'POST /pay', 'ok', 'status 201'],
     ]);
     const record = answer.entries.find(({ step }) => step === 'idempotency');
