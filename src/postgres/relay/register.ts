@@ -123,13 +123,15 @@ async function makeKnown(
   await query(statements.breakers, known);
   await query(statements.subscriptions, known);
   await query(statements.newLanes, [...known, pinnedTo]);
-  const lanes = (await query(statements.lanes, [...known, pinnedTo])).map(([lane, handler, handlerId, units]): Lane => ({
-    lane: Number(lane),
-    handler: handler as string,
-    handlerId: Number(handlerId),
-    firstUnit: Number(lane) * Number(units),
-    unitCount: Number(units),
-  }));
+  const lanes = (await query(statements.lanes, [...known, pinnedTo])).map(
+    ([lane, handler, handlerId, units]): Lane => ({
+      lane: Number(lane),
+      handler: handler as string,
+      handlerId: Number(handlerId),
+      firstUnit: Number(lane) * Number(units),
+      unitCount: Number(units),
+    }),
+  );
   const closed = await query(statements.closed, [numberList(lanes.map(({ lane }) => lane))]);
   await adopt(query, adoption, ADOPT_AT_ONCE);
   return { lanes, closed: closed.map(([lane]) => Number(lane)) };

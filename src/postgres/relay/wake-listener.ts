@@ -3,13 +3,16 @@ import type { News } from '../../relay/relay-store.ts';
 import { newId } from '../../system/new-id.ts';
 import type { Driver, Link, Subscription } from '../driver/driver.ts';
 import { newLivenessKey, RELEASE_LIVENESS_LOCK, TAKE_LIVENESS_LOCK } from './liveness-lock.ts';
-import { UNITS_NEWS } from './wake-statement.ts';
+import { NOTIFY_TEST, UNITS_NEWS } from './wake-statement.ts';
 
 /** How long a notification to oneself may take. */
 const ANSWER_MS = 2_000;
 /** How often it is tried whether notifications still arrive. */
 const TEST_EVERY_MS = 30_000;
 const FIRST_RETRY_MS = 500;
+
+/** What a test showed. `full`: nothing, because nothing is sent while the server's queue of notifications is half full. */
+type Hearing = 'heard' | 'silent' | 'full';
 
 /**
  * Listens on a channel, and makes sure that it hears: behind a transaction pooler LISTEN succeeds and nothing ever arrives. So a
@@ -25,7 +28,7 @@ export class WakeListener {
   readonly #channel: string;
   readonly #effects: Effects;
   readonly #onNews: (news: News) => void;
-  readonly #test: string = `test ${newId()}`;
+  readonly #testText: string = `test ${newId()}`;
   #heard: ((isHeard: boolean) => void) | undefined;
   #subscription: Subscription | undefined;
   #lock: string | undefined;
@@ -54,11 +57,15 @@ export class WakeListener {
     this.#later(0, () => this.#reopen(FIRST_RETRY_MS));
   }
 
-  /** False, with nothing left open, when notifications do not arrive. */
+  /**
+   * False, with nothing left open, when notifications do not arrive. While the queue of notifications is too full to try, it is as after a
+   * lost connection: nothing is open, and it is tried again.
+   */
   async start(): Promise<boolean> {
-    const hears = await this.#open();
-    if (hears) this.#testLater();
-    return hears;
+    const hearing = await this.#open();
+    if (hearing === 'heard') this.#testLater();
+    if (hearing === 'full') this.#later(FIRST_RETRY_MS, () => this.#reopen(FIRST_RETRY_MS));
+    return hearing !== 'silent';
   }
 
   /** May be called twice. */
@@ -69,7 +76,7 @@ export class WakeListener {
     await this.#drop();
   }
 
-  async #open(): Promise<boolean> {
+  async #open(): Promise<Hearing> {
     const turn = (this.#turn += 1);
     const seen = { isOpen: false, isLost: false };
     const onLost = (): void => {
@@ -83,30 +90,31 @@ export class WakeListener {
     };
     const subscription = await this.#driver.listen(this.#channel, (payload) => this.#take(payload), onLost);
     this.#subscription = subscription;
-    const hears = !this.#isClosed && (await this.#hears());
-    const lock = hears ? await takeLock(subscription) : undefined;
-    seen.isOpen = hears && !seen.isLost && !this.#isClosed;
+    const hearing = this.#isClosed ? 'silent' : await this.#test();
+    const lock = hearing === 'heard' ? await takeLock(subscription) : undefined;
+    seen.isOpen = hearing === 'heard' && !seen.isLost && !this.#isClosed;
     if (seen.isOpen && turn === this.#turn) this.#lock = lock;
-    if (seen.isOpen) return true;
+    if (seen.isOpen) return 'heard';
     await this.#drop();
-    return false;
+    return hearing === 'full' ? 'full' : 'silent';
   }
 
   #take(payload: string): void {
     if (payload === '') this.#onNews('messages');
     else if (payload === UNITS_NEWS) this.#onNews('units');
-    else if (payload === this.#test) this.#heard?.(true);
+    else if (payload === this.#testText) this.#heard?.(true);
   }
 
-  async #hears(): Promise<boolean> {
+  async #test(): Promise<Hearing> {
     let timer: unknown;
     const answer = new Promise<boolean>((resolve) => {
       this.#heard = resolve;
       timer = this.#effects.setTimer(() => resolve(false), ANSWER_MS);
     });
     try {
-      await this.#sender.query('select pg_notify($1::text, $2::text)::text', [this.#channel, this.#test]);
-      return await answer;
+      const sent = await this.#sender.query(NOTIFY_TEST, [this.#channel, this.#testText]);
+      if (sent.length === 0) return 'full';
+      return (await answer) ? 'heard' : 'silent';
     } finally {
       this.#effects.clearTimer(timer);
       this.#heard = undefined;
@@ -115,15 +123,16 @@ export class WakeListener {
 
   #testLater(): void {
     this.#later(TEST_EVERY_MS, async () => {
-      if (await this.#hears().catch(() => false)) this.#testLater();
-      else await this.#reopen(FIRST_RETRY_MS);
+      // A queue that is full says nothing about the connection, which holds the liveness lock.
+      if ((await this.#test().catch(() => 'silent')) === 'silent') await this.#reopen(FIRST_RETRY_MS);
+      else this.#testLater();
     });
   }
 
   /** Opens anew, and tries again later where that fails: the database may be away. Whoever listens also polls meanwhile. */
   async #reopen(retryMs: number): Promise<void> {
     await this.#drop();
-    if (await this.#open().catch(() => false)) {
+    if ((await this.#open().catch(() => 'silent')) === 'heard') {
       for (const news of ['messages', 'units'] as const) this.#onNews(news);
       this.#testLater();
     } else {

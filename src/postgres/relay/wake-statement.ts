@@ -21,6 +21,10 @@ export function unitsNewsStatement(channel: string): string {
   return `select pg_notify('${channel}', '${UNITS_NEWS}')::text where pg_notification_queue_usage() < 0.5`;
 }
 
+/** $1: a channel · $2: what to send to it. No row: nothing was sent, because the queue of notifications is half full. */
+export const NOTIFY_TEST: string =
+  'select pg_notify($1::text, $2::text)::text where pg_notification_queue_usage() < 0.5';
+
 /** The channel on which the workers of a schema are woken. */
 export function wakeChannel(schemaName: string): string {
   return `${schemaName}_ready`;
