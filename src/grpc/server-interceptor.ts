@@ -2,7 +2,7 @@ import { OptionCheck } from '../kernel/check-options.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import { sha256 } from '../system/sha256.ts';
 import type { OpenRun, RunFacts } from '../idempotency/entry.ts';
-import { readKeyHeader } from '../idempotency/http/key-header.ts';
+import { missedFormat, readKeyHeader } from '../idempotency/http/key-header.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
 import { checkTimes } from '../idempotency/check-idempotency-options.ts';
 import type {
@@ -30,6 +30,8 @@ export interface ServerInterceptorOptions {
   readonly methods?: readonly string[] | undefined;
   /** Whether a call without a key is refused or passed on unguarded. Default `true`. */
   readonly required?: boolean | undefined;
+  /** What a key must look like, as for HTTP routes. Default: anything of 1 to 255 visible ASCII characters. */
+  readonly keyFormat?: 'uuid-v4' | RegExp | undefined;
   /** As for HTTP routes. */
   readonly waitMs?: number | undefined;
   readonly leaseMs?: number | undefined;
@@ -162,12 +164,15 @@ class GuardedCall<Tx> {
       methods: _methods,
       keep: _keep,
       maxReplyBytes: _maxReplyBytes,
+      keyFormat,
       unknown,
       ...rest
     } = this.#options;
     const key = readKeyHeader(metadata.get('idempotency-key').map(String));
     if (key.kind === 'missing') return required ? this.#refuse(keyRefused('key-missing', 'is missing')) : pass();
     if (key.kind === 'invalid') return this.#refuse(keyRefused('key-invalid', `cannot be used: ${key.problem}`));
+    const wanted = missedFormat(key.key, keyFormat, 'server');
+    if (wanted !== undefined) return this.#refuse(keyRefused('key-invalid', `must be ${wanted}`));
     const { path } = this.#method;
     const who = person === 'anyone' ? null : person(metadata, path);
     if (who === '' || who === undefined) return this.#refuse(PERSON_UNKNOWN);
@@ -258,6 +263,7 @@ const FIELDS = [
   'person',
   'methods',
   'required',
+  'keyFormat',
   'waitMs',
   'leaseMs',
   'keepMs',
@@ -270,8 +276,9 @@ const FIELDS = [
 
 function checkOptions(check: OptionCheck, options: ServerInterceptorOptions): void {
   check.known(options, FIELDS);
-  const { whenStoreDown, unknown, keep, maxReplyBytes } = options;
+  const { keyFormat, whenStoreDown, unknown, keep, maxReplyBytes } = options;
   checkTimes(check, options, ['waitMs', 'leaseMs', 'keepMs', 'maxRunMs']);
+  if (keyFormat !== undefined && !(keyFormat instanceof RegExp)) check.word('keyFormat', keyFormat, ['uuid-v4']);
   if (whenStoreDown !== undefined) check.word('whenStoreDown', whenStoreDown, ['refuse', 'run']);
   if (unknown !== undefined) check.word('unknown', unknown, ['refuse', 'rerun']);
   if (keep !== undefined && typeof keep !== 'function') check.refuse('keep', keep, 'pass a function');

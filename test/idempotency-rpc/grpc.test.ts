@@ -113,6 +113,26 @@ test('gRPC: missing and unusable keys and another message are refused [S1.1]', a
   expect(count()).toBe(1);
 });
 
+test.for([
+  ['uuid-v4', 'a random UUID (version 4)', ['order-7', '01890a5d-ac96-774b-bcce-b302099a8057'], randomUUID()],
+  [/^order-\d+$/g, 'in the form this server asks for', ['order-x', randomUUID()], 'order-7'],
+] as const)('gRPC: a server can demand keys in the form %s [S1.3]', async ([keyFormat, wanted, bad, good]) => {
+  const { call, count } = await shop({ keyFormat });
+  for (const key of bad) {
+    await expect(call('pen', key)).rejects.toMatchObject({
+      ...problem(grpc.status.INVALID_ARGUMENT, 'key-invalid'),
+      details: `metadata idempotency-key must be ${wanted}`,
+    });
+  }
+  expect(count()).toBe(0);
+  for (const time of [1, 2]) expect([time, (await call('pen', good)).reply]).toMatchObject([time, { n: 1 }]);
+  expect(() =>
+    serverInterceptor(grpc, {} as never, { services: [SERVICE], person: 'anyone', keyFormat: 'uuid' as never }),
+  ).toThrow(
+    expect.objectContaining({ code: 'INVALID_OPTIONS', message: expect.stringContaining('keyFormat') as string }),
+  );
+});
+
 test('gRPC: a repetition of one that runs is aborted, which clients may send again [S1.1]', async () => {
   const { call, count, open } = await shop();
   const first = call('slow', 'k');

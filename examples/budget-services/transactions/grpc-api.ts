@@ -27,6 +27,7 @@ export function grpcApi({ hf, pool, keys, tracer }: GrpcApiParts): grpc.Server {
     services: [Transactions.service],
     methods: ['/budget.Transactions/Record'],
     person: (metadata) => String(metadata.get('x-user')[0] ?? ''),
+    keyFormat: 'uuid-v4',
     // All it does is one commit: a run that was lost or failed has done nothing, and may run again.
     unknown: 'rerun',
     keep: ({ code }) => (code === INTERNAL ? 'release' : 'keep'),

@@ -4,7 +4,7 @@ import type { Entry } from '../entry.ts';
 import type { EntryOptions, Idempotency } from '../idempotency.ts';
 import { HttpRun } from './http-run.ts';
 import { type HttpReply, keptHttpReply } from './http-reply.ts';
-import { readKeyHeader } from './key-header.ts';
+import { missedFormat, readKeyHeader } from './key-header.ts';
 import { problemReply } from './problem-reply.ts';
 import { requestFingerprint } from './request-fingerprint.ts';
 import type { BodyFacts, RequestFacts } from './request-facts.ts';
@@ -26,7 +26,6 @@ export interface HttpGate<Request, Tx> {
 }
 
 const GUARDED = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 const MOST_DOMAIN = 255;
 const SHOWN_OF_LONG = 200;
 const REPLAYED = ['Idempotent-Replayed', 'true'] as const;
@@ -49,11 +48,8 @@ export function httpGate<Request, Tx>(
       }
       if (key.kind === 'invalid')
         return answer(problemReply('key-invalid', { detail: `The key is refused: ${key.problem}.` }));
-      if (!hasFormat(key.key, options.keyFormat)) {
-        const wanted =
-          options.keyFormat === 'uuid-v4' ? 'a random UUID (version 4)' : 'in the form this route asks for';
-        return answer(problemReply('key-invalid', { detail: `The key must be ${wanted}.` }));
-      }
+      const wanted = missedFormat(key.key, options.keyFormat, 'route');
+      if (wanted !== undefined) return answer(problemReply('key-invalid', { detail: `The key must be ${wanted}.` }));
       const { compare, person } = options;
       // What is there already is not waited for.
       const read = compare === undefined ? facts.body() : parsed(compare(request));
@@ -176,11 +172,4 @@ function replayed(reply: HttpReply): HttpReply {
 
 function answer(reply: HttpReply): { readonly kind: 'answer'; readonly reply: HttpReply } {
   return { kind: 'answer', reply };
-}
-
-function hasFormat(key: string, format: RouteOptions<never>['keyFormat']): boolean {
-  if (format === undefined) return true;
-  if (format === 'uuid-v4') return UUID_V4.test(key);
-  // A pattern with a flag that remembers would answer every second time.
-  return new RegExp(format.source, format.flags.replaceAll(/[gy]/g, '')).test(key);
 }
