@@ -3,6 +3,7 @@ import { migrate } from 'holdfast/postgres';
 import { Client } from 'pg';
 import { EXPENSE_TABLES } from './expenses/tables.ts';
 import { ORDER_TABLES } from './orders/tables.ts';
+import { planViews } from './parts/plan-views.ts';
 import { schemaOf, SERVICES, type Settings } from './parts/settings.ts';
 import { TRANSACTION_TABLES } from './transactions/tables.ts';
 
@@ -22,6 +23,7 @@ async function makeSchemas(connectionString: string): Promise<void> {
     for (const service of SERVICES) {
       await migrate(client, { schema: schemaOf(service) });
       await client.query(TABLES[service]);
+      await client.query(planViews(service));
     }
   } finally {
     await client.end();

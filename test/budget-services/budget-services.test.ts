@@ -115,6 +115,62 @@ test('the budget services: replies are kept in Redis and in PostgreSQL [S1.3]', 
   expect(kept[0]?.n).toBeGreaterThan(0);
 });
 
+test('the budget services: outbox_events, inbox_messages and idempotency_keys have the fields of their plan, and the rows of what happened [S1.2] [S1.4] [S1.6]', async ({
+  budget,
+}) => {
+  const { send, traceId } = requestOf(budget, 'REST', 'plan');
+  const order = JSON.parse((await send()).text) as { readonly orderId: string };
+  await expect.poll(() => spentOf(budget, 'plan')).toMatchObject({ transactions: 1 });
+
+  const events = `select "_id", "aggType", "aggId", "eventType", payload, "createdAt", "publishedAt", "createdAt" <= "publishedAt" as "isPublished",
+    traceparent, tracestate from budget_orders.outbox_events where "aggId" = $1`;
+  const sent = await budget.query<Readonly<Record<string, unknown>>>(events, [order.orderId]);
+  expect(sent).toEqual([
+    {
+      _id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      aggType: 'order',
+      aggId: order.orderId,
+      eventType: 'order.placed',
+      payload: order,
+      createdAt: expect.any(Date),
+      publishedAt: expect.any(Date),
+      isPublished: true,
+      traceparent: expect.stringContaining(traceId),
+      tracestate: '',
+    },
+  ]);
+
+  const inbox = (service: string): string => `select "_id", "firstProcessedAt", "lastProcessedAt",
+    "firstProcessedAt" <= "lastProcessedAt" as "isInOrder" from budget_${service}.inbox_messages where "_id" like $1`;
+  const times = { firstProcessedAt: expect.any(Date), lastProcessedAt: expect.any(Date), isInOrder: true };
+  const found = `amqp:${budget.prefix}order@order.placed@${String(sent[0]?.['_id'])}`;
+  expect(await budget.query(inbox('expenses'), [found])).toEqual([{ _id: found, ...times }]);
+  // What a service only took in is not among what it sent.
+  expect(await budget.query(`select 1 from budget_expenses.outbox_events where "eventType" = 'order.placed'`)).toEqual(
+    [],
+  );
+  const byKafka = await budget.query(inbox('transactions'), [`kafka:${budget.prefix}%`]);
+  expect(byKafka.length).toBeGreaterThan(1);
+  for (const row of byKafka) expect(row).toEqual({ _id: expect.stringMatching(/@\d+@\d+$/), ...times });
+
+  const keys = `select "_id", "requestHash", response, "statusCode", "createdAt", "ttlAt", "createdAt" < "ttlAt" as "isKept"
+    from budget_orders.idempotency_keys where response ->> 'orderId' = $1`;
+  expect(await budget.query(keys, [order.orderId])).toEqual([
+    {
+      _id: expect.any(String),
+      requestHash: expect.stringMatching(/^1\.[\w-]{43}$/),
+      response: order,
+      statusCode: 201,
+      createdAt: expect.any(Date),
+      ttlAt: expect.any(Date),
+      isKept: true,
+    },
+  ]);
+  const codes = `select distinct "statusCode" as code from budget_transactions.idempotency_keys order by 1`;
+  await requestOf(budget, 'gRPC', 'plan').send();
+  expect(await budget.query(codes)).toEqual([{ code: status.OK }]);
+});
+
 test('the budget services: poison is a dead letter after seven tries, and is replayed by the command line after the fix [S1.7] [S1.8] [S1.10]', async ({
   budget,
 }) => {
