@@ -8,6 +8,7 @@ import { commandHelp, helpPage } from './help.ts';
 import type { Io } from './io.ts';
 import { Output } from './output.ts';
 import { type CommandLine, parseLine } from './parse-line.ts';
+import { withServiceSchema } from './service-schema.ts';
 import { paintFor } from './paint.ts';
 
 /** Runs what was typed and answers the exit code: 0 all well, 1 it did not work, 2 it was called wrongly. */
@@ -40,6 +41,7 @@ async function runCommand(command: Command, { args, options }: CommandLine, io: 
   const schema = schemaName(options, io);
   const isJson = options.flag('json');
   let target: DatabaseTarget | undefined;
+  let opened: Promise<Database> | undefined;
   let database: Promise<Database> | undefined;
   const invocation: Invocation = {
     io,
@@ -53,15 +55,17 @@ async function runCommand(command: Command, { args, options }: CommandLine, io: 
         throw usageError(`${command.name} works on a database; pass --url instead of --server`);
       }
       target ??= databaseTarget(options.text('url'), io);
-      return (database ??= openDatabase(target, schema, io.cwd));
+      opened ??= openDatabase(target, schema, io.cwd);
+      return (database ??= opened.then((one) => withServiceSchema(one, command, options, io)));
     },
   };
   try {
     return await command.run(invocation);
   } catch (error) {
-    return complain(error, io, { target, schema, isJson });
+    const used = await database?.catch(() => undefined);
+    return complain(error, io, { target, schema: used?.schema ?? schema, isJson });
   } finally {
-    await database?.then((one) => one.close()).catch(() => undefined);
+    await opened?.then((one) => one.close()).catch(() => undefined);
   }
 }
 
