@@ -1,13 +1,25 @@
+import { execFile } from 'node:child_process';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { status } from '@grpc/grpc-js';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished } from 'vitest';
 import type { Span } from '../../examples/budget-services/traces/span.ts';
 import { run } from '../agent-chat/process.ts';
-import { runHoldfast } from '../cli/holdfast-process.ts';
 import { needs } from '../support/needs.ts';
 import type { BareMessage } from './bare-readers.ts';
 import { mutate, requestOf, spentOf } from './requests.ts';
 import { type Budget, sharedBudget } from './shared-budget.ts';
+
+const BIN = fileURLToPath(new URL('../../examples/budget-services/bin', import.meta.url));
+const NODE = dirname(process.execPath);
+
+/** Types `budget-manager …`, with nothing but the database in the environment; a failure rejects. */
+function budgetManager({ env }: Budget, args: readonly string[]): Promise<{ readonly stdout: string }> {
+  const found = { PATH: [BIN, NODE, '/usr/bin', '/bin'].join(':'), DATABASE_URL: env['DATABASE_URL'] };
+  return promisify(execFile)('budget-manager', args, { env: found });
+}
 
 /** The example runs once for all of them. */
 const theBudget = sharedBudget();
@@ -174,12 +186,7 @@ test('the budget services: outbox_events, inbox_messages and idempotency_keys ha
 test('the budget services: poison is a dead letter after seven tries, and is replayed by the command line after the fix [S1.7] [S1.8] [S1.10]', async ({
   budget,
 }) => {
-  const env = { DATABASE_URL: budget.env['DATABASE_URL'], HOLDFAST_SCHEMA: 'budget_expenses' };
-  const said = async (...args: string[]): Promise<string> => {
-    const { code, out, err } = await runHoldfast(args, { env });
-    expect({ code, err }).toEqual({ code: 0, err: '' });
-    return out;
-  };
+  const said = async (...args: string[]): Promise<string> => (await budgetManager(budget, args)).stdout;
   const { send, traceId } = requestOf(budget, 'REST', 'poison', 'yachts');
   const { orderId } = JSON.parse((await send()).text) as { orderId: string };
   const dead = `select 1 from budget_expenses.dead_letters where service = 'expenses' and status = 'pending'`;
