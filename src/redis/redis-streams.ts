@@ -10,6 +10,7 @@ import type {
   OutboundMessage,
   PublishResult,
 } from '../transport/broker.ts';
+import { DEAD_SOURCE } from '../transport/cloud-event.ts';
 import { transportOf } from '../transport/transport-of.ts';
 import type { Transport } from '../transport/transport.ts';
 import { topicOfType } from '../transport/topic-of-type.ts';
@@ -82,6 +83,7 @@ return at`;
 class RedisStreams implements Broker {
   readonly name: string;
   readonly keepsOrder = true;
+  readonly takesUntyped = true;
   readonly decode: Decode | undefined;
   readonly #parts: Parts;
   readonly #limit = new BatchLimit(systemEffects);
@@ -94,7 +96,7 @@ class RedisStreams implements Broker {
   }
 
   async publish(messages: readonly OutboundMessage[]): Promise<readonly PublishResult[]> {
-    const byStream = Map.groupBy(messages, ({ type, isDead }) => this.#parts.streamOf(type, isDead));
+    const byStream = Map.groupBy(messages, (message) => this.#streamOf(message));
     const { run } = await this.#connection();
     const results = new Map<OutboundMessage, PublishResult>();
     const failedKeys = new Map<string, HoldfastError>();
@@ -112,6 +114,11 @@ class RedisStreams implements Broker {
       }
     }
     return messages.map((message) => results.get(message) as PublishResult);
+  }
+
+  #streamOf({ type, isDead, headers }: OutboundMessage): string {
+    const found = isDead && type === '' ? /^redis:(.*)@/su.exec(headers[DEAD_SOURCE] ?? '')?.[1] : undefined;
+    return found === undefined ? this.#parts.streamOf(type, isDead) : `${found}.dlq`;
   }
 
   /** Adds entries to a stream, all or none. Answers why the stream takes none. */

@@ -54,13 +54,14 @@ export class TransportWays<Tx> {
 
   /** Dead letters of handlers that a transport feeds are copied to it. */
   mirrors(handlers: ReadonlyMap<string, HandlerDefinition<Tx>>): readonly MirrorOptions[] {
-    return this.#ways.map(({ transport, host }) => {
+    return this.#ways.map(({ transport, host, from }) => {
       const isFed = ({ takes }: HandlerDefinition<Tx>): boolean =>
         [...takes.keys()].some((type) => this.#routes.of(type) === transport);
-      const names = [...handlers.values()].filter(isFed).map(({ name }) => name);
+      const fed = [...handlers.values()].filter(isFed).map(({ name }) => name);
       return {
         transport: transport.name,
-        handlers: new Set(names),
+        // What could not be read is of no type that is routed, and came over this transport all the same.
+        handlers: new Set([...fed, from.handler.name]),
         copy: (letters) => transport.copyDead(host, letters),
       };
     });

@@ -77,6 +77,11 @@ export interface Broker {
    * not, and is cut into several. Copies of dead letters have no order.
    */
   readonly keepsOrder: boolean;
+  /**
+   * True: a copy of a dead letter without a type (`''`), of a message that could not be read, is published too, beside the place where it was
+   * found (its header `dlq-source`). Otherwise it is never handed over.
+   */
+  readonly takesUntyped?: boolean | undefined;
   /** How a message that was not written by Holdfast is read, a CloudEvent of others too; nothing: as CloudEvents, or not at all. */
   readonly decode?: Decode | undefined;
   /**

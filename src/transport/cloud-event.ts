@@ -80,12 +80,16 @@ const COPY_HEADERS = [DEAD_SERVICE, DEAD_CYCLE, DEAD_FINAL, DEAD_SOURCE, DEAD_ID
 
 /**
  * The copy of a dead letter: the message as it was, with the reason in headers that other tools can read. Nothing for one that could
- * not be read and has no type, because nobody can tell where it belongs, and for one that came from there.
+ * not be read and has no type, unless the broker finds its place by where it came from, and for one that came from there.
  */
-export function toDeadWire({ delivery, error, failedAtMs }: DeadLetter, service: string): OutboundMessage | undefined {
+export function toDeadWire(
+  { delivery, error, failedAtMs }: DeadLetter,
+  service: string,
+  takesUntyped: boolean = false,
+): OutboundMessage | undefined {
   if (delivery.type === 'holdfast.imported') return undefined;
   const wire = delivery.type === 'holdfast.unreadable' ? asItCame(delivery) : asItIs(delivery);
-  if (!wire) return undefined;
+  if (wire.type === '' && !takesUntyped) return undefined;
   const reason = {
     'dlq-reason': error.code ?? error.name,
     'dlq-message': error.message,
@@ -102,12 +106,11 @@ function asItIs(delivery: Delivery): OutboundMessage {
   return toWire({ delivery, payload: delivery.payload ?? 'null', sequence: String(delivery.cycle) });
 }
 
-function asItCame({ id, payload }: Delivery): OutboundMessage | undefined {
+function asItCame({ id, payload }: Delivery): OutboundMessage {
   const { sourceId, key, attributes, headers, body } = inboundOf(JSON.parse(payload ?? '') as KeptMessage);
-  const { type } = attributes;
-  return type === undefined
-    ? undefined
-    : { type, key, attributes, body, isDead: true, headers: { ...headers, [DEAD_SOURCE]: sourceId, [DEAD_ID]: id } };
+  const { type = '' } = attributes;
+  const found = { ...headers, [DEAD_SOURCE]: sourceId, [DEAD_ID]: id };
+  return { type, key, attributes, body, isDead: true, headers: found };
 }
 
 /** True for a copy of a dead letter, of whichever service. */

@@ -57,7 +57,7 @@ function copying(broker: Broker): Transport['copyDead'] {
   let limit: BatchLimit | undefined;
   return async ({ effects, service }, letters) => {
     const bounds = (limit ??= new BatchLimit(effects));
-    const copies = letters.map((letter) => ({ letter, wire: toDeadWire(letter, service) }));
+    const copies = letters.map((letter) => ({ letter, wire: toDeadWire(letter, service, broker.takesUntyped) }));
     const sent = copies.flatMap(({ letter, wire }) => (wire ? [{ letter, wire }] : []));
     const errors = new Map<DeadLetter, unknown>();
     for (let at = 0; at < sent.length;) {

@@ -197,7 +197,7 @@ test('the growth backend: events:replay with each of its flags runs what was cho
   expect(await growth.query(keys, [one])).toMatchObject([{ dedupe: events[0]?.dedupeKey }]);
 });
 
-test('the growth backend: an event of a type that nobody knows is a dead letter, and not lost [S0.8]', async ({
+test('the growth backend: an event of a type that nobody knows is a dead letter in PostgreSQL and in the stream, like one that cannot be read [S0.8] [S0.9]', async ({
   growth,
 }) => {
   const entry = await growth.emit(growEvent('typo', { type: 'interview-complete' }));
@@ -212,6 +212,18 @@ test('the growth backend: an event of a type that nobody knows is a dead letter,
         message: expect.stringContaining('nobody knows the type "interview-complete"; known are interview-completed,'),
       },
     ]);
+  const garbled = await growth.redis.xadd(growth.streams.events, '*', 'event', '{"type":"interv');
+  const copies = async (): Promise<readonly (readonly string[])[]> =>
+    (await growth.redis.xrange(growth.streams.dead, '-', '+')).map(([, fields]) => fields);
+  for (const [found, text] of [
+    [entry, '"interview-complete"'],
+    [garbled, '{"type":"interv'],
+  ]) {
+    const source = `redis:${growth.streams.events}@${found}`;
+    const copy = async (): Promise<readonly string[]> => (await copies()).find((one) => one.includes(source)) ?? [];
+    await expect.poll(copy).toEqual(expect.arrayContaining(['dlq-reason', 'MESSAGE_UNREADABLE']));
+    expect((await copy())[(await copy()).indexOf('event') + 1]).toContain(text);
+  }
 });
 
 test('the growth backend: the relations of its retry plan have the columns of that plan, and the rows of what happened [S0.4] [S0.9] [S0.11]', async ({
