@@ -153,3 +153,75 @@ describe('a worker whose heartbeats do not arrive', () => {
     },
   );
 });
+
+describe('a shard that is lost and owned again at once, by the same worker', () => {
+  /** Once, the database names no shard of this worker: the answer after it does. */
+  function losing(more: Acts = () => ({})): { acts: Acts; lose: () => void } {
+    let isLost = false;
+    const acts: Acts = (session) => ({
+      ...more(session),
+      survey: async (...args) => {
+        const survey = await session.survey(...args);
+        if (!isLost) return survey;
+        isLost = false;
+        return { ...survey, owned: [] };
+      },
+    });
+    return { acts, lose: () => void (isLost = true) };
+  }
+
+  test('does not start a message whose run still goes on, nor what comes after it in its key', async () => {
+    virtual = new VirtualService();
+    const lost = losing();
+    const started: number[] = [];
+    const ends: (() => void)[] = [];
+    const hf = virtual.service(lost.acts);
+    hf.on(keyed, 'h', ({ n }) => {
+      started.push(n);
+      // It does not listen to its signal.
+      return started.length === 1 ? new Promise<void>((resolve) => ends.push(resolve)) : undefined;
+    });
+    await virtual.start(hf, SLOW);
+    await virtual.send(async (tx) => {
+      for (const n of [1, 2]) await hf.send(tx, keyed, { k: 'k', n });
+    });
+    await virtual.time.advance(100);
+    lost.lose();
+    await virtual.time.advance(5_000);
+    expect([virtual.kinds('units-lost').length, started], 'it owns the shard again').toEqual([1, [1]]);
+    for (const end of ends) end();
+    await virtual.time.advance(5_000);
+    expect(started, 'what came of the first run did not count').toEqual([1, 1, 2]);
+    expect(virtual.store.deliveries()).toEqual([]);
+  });
+
+  test('forgets what was queued: a result that is late starts nothing of it', async () => {
+    virtual = new VirtualService();
+    const held = heldSettling();
+    const lost = losing(held.acts);
+    const started: number[] = [];
+    const ends: (() => void)[] = [];
+    const hf = virtual.service(lost.acts);
+    const handle = ({ n }: { n: number }): unknown => {
+      started.push(n);
+      if (started.length === 1) throw new Error('cannot');
+      return n === 1 ? new Promise<void>((resolve) => ends.push(resolve)) : undefined;
+    };
+    hf.on(keyed, 'h', handle, { onDead: 'pass', policy: { maxAttempts: 1 }, breaker: false });
+    await virtual.start(hf, SLOW);
+    await virtual.send(async (tx) => {
+      for (const n of [1, 2]) await hf.send(tx, keyed, { k: 'k', n });
+    });
+    await virtual.time.advance(100);
+    expect([started, held.settling()], 'the second waits until the dead letter is written').toEqual([[1], 1]);
+    lost.lose();
+    await virtual.time.advance(2_000);
+    expect(started, 'the first runs again: nothing was written').toEqual([1, 1]);
+    held.goOn();
+    await virtual.time.advance(2_000);
+    expect(started, 'the dead letter is written, and the first still runs').toEqual([1, 1]);
+    for (const end of ends) end();
+    await virtual.time.advance(2_000);
+    expect(started).toEqual([1, 1, 2]);
+  });
+});
