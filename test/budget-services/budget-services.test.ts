@@ -118,13 +118,27 @@ test.for(['REST', 'GraphQL', 'gRPC'] as const)(
   },
 );
 
-test('the budget services: replies are kept in Redis and in PostgreSQL [S1.3]', async ({ budget, redis }) => {
+test('the budget services: a reply is stored in Redis and in PostgreSQL as it was sent, for a day [S1.3]', async ({
+  budget,
+  redis,
+}) => {
   const client = new Redis(redis.url);
   onTestFinished(() => client.disconnect());
-  await requestOf(budget, 'REST', 'kept').send();
-  await expect.poll(async () => (await client.keys(`${budget.prefix}orders:*`)).length).toBeGreaterThan(0);
-  const kept = await budget.query<{ n: number }>('select count(*)::int as n from budget_orders.idempotency');
-  expect(kept[0]?.n).toBeGreaterThan(0);
+  const sent = await requestOf(budget, 'REST', 'kept').send();
+  const stored = await budget.query<{ readonly id: string; readonly person: string; readonly fingerprint: string }>(
+    `select id, person, fingerprint, status, head::jsonb ->> 'status' as code, convert_from(body, 'UTF8') as body,
+       expires_at - updated_at as lifetime from budget_orders.idempotency where convert_from(body, 'UTF8') = $1`,
+    [sent.text],
+  );
+  expect(stored).toMatchObject([{ status: 'completed', code: '201', body: sent.text, lifetime: { days: 1 } }]);
+  const [{ id, person, fingerprint } = { id: '', person: '', fingerprint: '' }] = stored;
+  const key = `${budget.prefix}orders:c:{${person}}:${id}`;
+  // Its texts stand in it one after the other. It is put there after the reply was sent.
+  await expect.poll(async () => (await client.getBuffer(key))?.toString()).toContain(sent.text);
+  const cached = (await client.getBuffer(key))?.toString();
+  for (const text of [fingerprint, 'completed', '"status":201']) expect(cached).toContain(text);
+  const leftMs = await client.pttl(key);
+  expect([leftMs > 0, leftMs <= 86_400_000]).toEqual([true, true]);
 });
 
 test('the budget services: outbox_events, inbox_messages and idempotency_keys have the fields of their plan, and the rows of what happened [S1.2] [S1.4] [S1.6]', async ({
