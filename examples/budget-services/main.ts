@@ -59,13 +59,16 @@ async function collectTraces(port: number): Promise<TraceCollector> {
   }
 }
 
-function welcome({ ports }: Settings, collector: TraceCollector | undefined): string {
+function welcome({ ports, transactionsRestPort, relayPort }: Settings, collector: TraceCollector | undefined): string {
   return `
   All is ready.
 
   orders        REST     http://127.0.0.1:${ports.orders}/api/orders
   expenses      GraphQL  http://127.0.0.1:${ports.expenses}/graphql
+                REST     http://127.0.0.1:${ports.expenses}/api/expenses
   transactions  gRPC     127.0.0.1:${ports.transactions}
+                REST     http://127.0.0.1:${transactionsRestPort}/api/transactions
+  metrics       of each  http://127.0.0.1:${ports.orders}/metrics, and at ${ports.expenses}, ${transactionsRestPort}; of the relay at ${relayPort}
   traces        ${collector ? `${collector.url}/traces` : `go to ${process.env[ENDPOINT]}`}
   Try           examples/budget-services/README.md, in another terminal
   Stop          Ctrl-C

@@ -77,7 +77,7 @@ function published({ rabbitmq, kafka }: Budget, budgetId: string): readonly Bare
   return [...rabbitmq.seen, ...kafka.seen].filter(({ payload }) => payload['budgetId'] === budgetId);
 }
 
-test.for(['REST', 'GraphQL', 'gRPC'] as const)(
+test.for(['REST', 'REST expense', 'REST transaction', 'GraphQL', 'gRPC'] as const)(
   'the budget services: over %s a request that comes again gets the same reply, has one effect and is published once [S1.1] [S1.3] [S1.4]',
   // The first of them starts everything.
   { timeout: 120_000 },
@@ -85,12 +85,20 @@ test.for(['REST', 'GraphQL', 'gRPC'] as const)(
     const budgetId = `again-${protocol}`;
     const { send } = requestOf(budget, protocol, budgetId);
     const first = await send();
-    expect(first).toMatchObject({ status: { REST: 201, GraphQL: 200, gRPC: status.OK }[protocol], isReplay: false });
+    const made = { GraphQL: 200, gRPC: status.OK, REST: 201, 'REST expense': 201, 'REST transaction': 201 }[protocol];
+    expect(first).toMatchObject({ status: made, isReplay: false });
     for (let n = 0; n < 3; n++) expect(await send()).toEqual({ ...first, isReplay: true });
     expect(await send(200)).toMatchObject({ status: protocol === 'gRPC' ? status.INVALID_ARGUMENT : 422 });
 
     await expect.poll(() => spentOf(budget, budgetId)).toMatchObject({ spentCents: 100, transactions: 1 });
-    const types = { REST: ['order.placed', 'expense.booked'], GraphQL: ['expense.booked'], gRPC: [] }[protocol];
+    const toExpense = ['expense.booked'];
+    const types = {
+      REST: ['order.placed', ...toExpense],
+      'REST expense': toExpense,
+      'REST transaction': [],
+      GraphQL: toExpense,
+      gRPC: [],
+    }[protocol];
     const seen = (): readonly BareMessage[] => published(budget, budgetId);
     const typeOf = ({ headers }: BareMessage): unknown => headers['cloudEvents_type'] ?? headers['ce_type'];
     await expect.poll(() => seen().map(typeOf)).toEqual(expect.arrayContaining([...types, 'transaction.recorded']));
@@ -117,6 +125,47 @@ test.for(['REST', 'GraphQL', 'gRPC'] as const)(
     for (const { headers } of seen()) expect(spans).toContain(headers['traceparent']);
   },
 );
+
+test('the budget services: an expense that cannot be booked is refused over REST, stores nothing, and its refusal is the reply of its key [S1.1]', async ({
+  budget,
+}) => {
+  const { send } = requestOf(budget, 'REST expense', 'refused', 'islands');
+  const first = await send();
+  expect(first).toEqual({ status: 422, isReplay: false, text: '{"error":"there is no account for islands"}' });
+  expect(await send()).toEqual({ ...first, isReplay: true });
+  expect(await budget.query(`select 1 from budget_expenses.expense where budget_id = 'refused'`)).toEqual([]);
+});
+
+test('the budget services: each process shows what it counts at /metrics [S1.10]', async ({ budget }) => {
+  const { send } = requestOf(budget, 'REST', 'counted');
+  for (let n = 0; n < 2; n++) await send();
+  for (const protocol of ['REST expense', 'REST transaction'] as const)
+    await requestOf(budget, protocol, 'counted').send();
+  await expect.poll(() => spentOf(budget, 'counted')).toMatchObject({ transactions: 3 });
+  const page = async (port: number): Promise<string> => {
+    const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      200,
+      expect.stringContaining('version=0.0.4'),
+    ]);
+    return response.text();
+  };
+  const { orders, ordersRelay, expenses, transactionsRest } = budget.ports;
+  const relay = /^outbox_published_total\{[^}]*\} [1-9]/m;
+  const consumer = /^consumer_processed_total\{[^}]*\} [1-9]/m;
+  const requests = /^idempotency_requests_total\{[^}]*outcome="first"[^}]*\} [1-9]/m;
+  for (const [port, patterns] of [
+    [orders, [requests, /^idempotency_cache_hits_total\{[^}]*\} [1-9]/m]],
+    [ordersRelay, [relay, /^outbox_pending \d/m]],
+    [expenses, [relay, consumer, requests]],
+    [transactionsRest, [relay, consumer, requests]],
+  ] as const) {
+    for (const pattern of patterns) await expect.poll(() => page(port)).toMatch(pattern);
+    // The texts of two libraries are joined: no metric may be declared twice.
+    const declared = [...(await page(port)).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
+    expect(new Set(declared).size).toBe(declared.length);
+  }
+});
 
 test('the budget services: a reply is stored in Redis and in PostgreSQL as it was sent, for a day [S1.3]', async ({
   budget,
@@ -192,9 +241,11 @@ test('the budget services: outbox_events, inbox_messages and idempotency_keys ha
       isKept: true,
     },
   ]);
-  const codes = `select distinct "statusCode" as code from budget_transactions.idempotency_keys order by 1`;
+  // Of gRPC: bytes, and a status of its own.
   await requestOf(budget, 'gRPC', 'plan').send();
-  expect(await budget.query(codes)).toEqual([{ code: status.OK }]);
+  const newest = `select "statusCode", jsonb_typeof(response) as type from budget_transactions.idempotency_keys
+    order by "createdAt" desc limit 1`;
+  expect(await budget.query(newest)).toEqual([{ statusCode: status.OK, type: 'string' }]);
 });
 
 test('the budget services: poison is a dead letter after seven tries, and is replayed by the command line after the fix [S1.7] [S1.8] [S1.10]', async ({

@@ -20,7 +20,7 @@ export interface Sent {
   send(amountCents?: number): Promise<Told>;
 }
 
-type Protocol = 'REST' | 'GraphQL' | 'gRPC';
+type Protocol = 'REST' | 'REST expense' | 'REST transaction' | 'GraphQL' | 'gRPC';
 
 /** A request to write something of 100 cents into a budget. */
 export function requestOf(budget: Budget, protocol: Protocol, budgetId: string, category = 'office'): Sent {
@@ -31,6 +31,15 @@ export function requestOf(budget: Budget, protocol: Protocol, budgetId: string, 
     if (protocol === 'REST') {
       const body = { budgetId, category, item: 'pen', amountCents };
       return post(`http://127.0.0.1:${budget.ports.orders}/api/orders`, headers, body);
+    }
+    const description = 'pen';
+    if (protocol === 'REST expense') {
+      const body = { budgetId, category, description, amountCents };
+      return post(`http://127.0.0.1:${budget.ports.expenses}/api/expenses`, headers, body);
+    }
+    if (protocol === 'REST transaction') {
+      const body = { budgetId, description, amountCents };
+      return post(`http://127.0.0.1:${budget.ports.transactionsRest}/api/transactions`, headers, body);
     }
     const added = `addExpense(budgetId: "${budgetId}", category: "${category}", description: "pen", amountCents: ${amountCents})`;
     return mutate(budget, `${added} { expenseId }`, headers);

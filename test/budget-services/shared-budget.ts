@@ -17,7 +17,7 @@ export interface Budget {
   /** What its processes were told. */
   readonly env: NodeJS.ProcessEnv;
   readonly prefix: string;
-  readonly ports: Readonly<Record<'orders' | 'expenses' | 'transactions', number>>;
+  readonly ports: Readonly<Record<'orders' | 'ordersRelay' | 'expenses' | 'transactions' | 'transactionsRest', number>>;
   /** What its processes tell of themselves by OTLP. */
   readonly collector: TraceCollector;
   readonly rabbitmq: BareReader;
@@ -50,7 +50,13 @@ async function start({ postgres, redis, rabbitmq, kafka }: Servers, ends: Ends):
   ends.push(() => collector.close());
   const databaseUrl = await ownDatabase(postgres, ends);
   const prefix = `${rabbitmq.namespace}.`;
-  const ports = { orders: await freePort(), expenses: await freePort(), transactions: await freePort() };
+  const ports = {
+    orders: await freePort(),
+    ordersRelay: await freePort(),
+    expenses: await freePort(),
+    transactions: await freePort(),
+    transactionsRest: await freePort(),
+  };
   const env = {
     DATABASE_URL: databaseUrl,
     REDIS_URL: redis.url,
@@ -61,6 +67,8 @@ async function start({ postgres, redis, rabbitmq, kafka }: Servers, ends: Ends):
     ORDERS_PORT: String(ports.orders),
     EXPENSES_PORT: String(ports.expenses),
     TRANSACTIONS_PORT: String(ports.transactions),
+    TRANSACTIONS_REST_PORT: String(ports.transactionsRest),
+    ORDERS_RELAY_PORT: String(ports.ordersRelay),
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
   };
   ends.push(() => dropTopology(rabbitmq.url, prefix, ['order', 'holdfast'], ['expenses']));

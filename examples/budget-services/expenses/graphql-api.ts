@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Tracer } from '@opentelemetry/api';
 import { GraphQLError } from 'graphql';
 import { createSchema, createYoga } from 'graphql-yoga';
@@ -7,8 +7,8 @@ import { idempotent, runOf } from 'holdfast/graphql';
 import type { Idempotency } from 'holdfast/idempotency';
 import type { Pool, PoolClient } from 'pg';
 import { z } from 'zod';
-import { Cents, Name } from '../events.ts';
 import { inServerSpans } from '../parts/http-server-span.ts';
+import { ExpenseInput } from './expense-input.ts';
 import { fileExpense } from './file-expense.ts';
 
 /** What the API works with. */
@@ -17,6 +17,8 @@ export interface GraphqlApiParts {
   readonly pool: Pool;
   readonly keys: Idempotency<PoolClient>;
   readonly tracer: Tracer;
+  /** Answers what is not `/graphql`. */
+  readonly otherwise: RequestListener;
 }
 
 const TYPES = `
@@ -29,10 +31,8 @@ const TYPES = `
   type Expense { expenseId: ID! description: String! amountCents: Int! }
 `;
 
-const ExpenseInput = z.object({ budgetId: Name, category: Name, description: Name, amountCents: Cents });
-
 /** `/graphql`, each mutation once for each `Idempotency-Key`. */
-export function graphqlApi({ hf, pool, keys, tracer }: GraphqlApiParts): Server {
+export function graphqlApi({ hf, pool, keys, tracer, otherwise }: GraphqlApiParts): Server {
   const guard = idempotent(keys, {
     person: (request) => request.headers.get('x-user') ?? '',
     keyFormat: 'uuid-v4',
@@ -66,5 +66,9 @@ export function graphqlApi({ hf, pool, keys, tracer }: GraphqlApiParts): Server 
     },
   };
   const yoga = createYoga({ schema: createSchema({ typeDefs: TYPES, resolvers }), plugins: [guard], logging: false });
-  return createServer(inServerSpans(tracer, (request, response) => void yoga(request, response)));
+  const answer: RequestListener = (request, response) => {
+    if (request.url?.split('?')[0] === yoga.graphqlEndpoint) void yoga(request, response);
+    else otherwise(request, response);
+  };
+  return createServer(inServerSpans(tracer, answer));
 }

@@ -2,6 +2,7 @@
 import { budgetService } from '../parts/budget-service.ts';
 import { ordersWay } from '../parts/orders-way.ts';
 import { requestKeys } from '../parts/request-keys.ts';
+import { serviceMetrics } from '../parts/service-metrics.ts';
 import { readSettings } from '../parts/settings.ts';
 import { startTracing } from '../parts/tracing.ts';
 import { untilSignal } from '../../local-processes/until-signal.ts';
@@ -10,8 +11,9 @@ import { restApi } from './rest-api.ts';
 const settings = readSettings();
 const tracing = startTracing('orders');
 const { hf, pool } = budgetService('orders', settings, ordersWay(settings));
-const { keys, stop: stopKeys } = requestKeys('orders', pool, settings);
-const api = restApi({ hf, keys, tracer: tracing.tracer });
+const metrics = serviceMetrics();
+const { keys, stop: stopKeys } = requestKeys('orders', pool, settings, metrics);
+const api = restApi({ hf, keys, tracer: tracing.tracer, metrics });
 await api.listen({ port: settings.ports.orders, host: '127.0.0.1' });
 console.log(`orders is ready: REST at http://127.0.0.1:${settings.ports.orders}/api/orders`);
 

@@ -1,29 +1,15 @@
-import { createServer } from 'node:http';
-import type { Tracer } from '@opentelemetry/api';
-import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Holdfast } from 'holdfast';
-import { idempotent, runOf } from 'holdfast/fastify';
-import type { Idempotency } from 'holdfast/idempotency';
+import { runOf } from 'holdfast/fastify';
 import type { PoolClient } from 'pg';
 import { z } from 'zod';
-import { inServerSpans } from '../parts/http-server-span.ts';
+import { onceForEachKey, restApp, type RestAppParts, userOf } from '../parts/rest-app.ts';
 import { OrderInput, placeOrder } from './place-order.ts';
 
-/** What the API works with. */
-export interface RestApiParts {
-  readonly hf: Holdfast<PoolClient>;
-  readonly keys: Idempotency<PoolClient>;
-  readonly tracer: Tracer;
-}
-
 /** `POST /api/orders`, once for each `Idempotency-Key`: order, message and reply are one commit. */
-export function restApi({ hf, keys, tracer }: RestApiParts): FastifyInstance {
-  const app = fastify({
-    forceCloseConnections: true,
-    serverFactory: (answer) => createServer(inServerSpans(tracer, answer)),
-  });
-  const guard = idempotent<PoolClient, FastifyRequest>(keys, { person: userOf, keyFormat: 'uuid-v4', atomic: true });
-  app.post('/api/orders', { preHandler: guard }, async (request, reply) => {
+export function restApi({ hf, ...parts }: RestAppParts & { readonly hf: Holdfast<PoolClient> }): FastifyInstance {
+  const app = restApp(parts);
+  app.post('/api/orders', { preHandler: onceForEachKey(parts) }, async (request, reply) => {
     const input = OrderInput.safeParse(request.body);
     if (!input.success) return reply.code(400).send({ error: z.prettifyError(input.error) });
     await runOf<PoolClient>(request).commit(async (tx) => {
@@ -34,9 +20,4 @@ export function restApi({ hf, keys, tracer }: RestApiParts): FastifyInstance {
     return reply;
   });
   return app;
-}
-
-/** Whoever stands before this service has found out who asks, and says so. */
-function userOf({ headers }: Pick<FastifyRequest, 'headers'>): string {
-  return String(headers['x-user'] ?? '');
 }

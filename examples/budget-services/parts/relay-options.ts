@@ -2,16 +2,17 @@ import { trace } from '@opentelemetry/api';
 import type { StartOptions } from 'holdfast';
 import { logRelay, traceRelay } from 'holdfast/telemetry';
 import { serviceLog } from './service-log.ts';
+import type { ServiceMetrics } from './service-metrics.ts';
 import type { ServiceName, Settings } from './settings.ts';
 
 const LEASE_MS = 10_000;
 const SHORTEST_LEASE_MS = 3_000;
 
-/** How the relay of a service is started: with traces and log lines. */
-export function relayOptions(service: ServiceName, { speed }: Settings): StartOptions {
+/** How the relay of a service is started: with metrics, traces and log lines. */
+export function relayOptions(service: ServiceName, { speed }: Settings, metrics: ServiceMetrics): StartOptions {
   const traces = traceRelay(trace.getTracer('holdfast'));
   return {
-    observers: [traces.observe, logRelay(serviceLog(service))],
+    observers: [metrics.relay.observe, traces.observe, logRelay(serviceLog(service))],
     wrapRun: traces.wrapRun,
     // How long the work of a process that was killed waits for another.
     leaseMs: Math.max(SHORTEST_LEASE_MS, Math.round(LEASE_MS / speed)),

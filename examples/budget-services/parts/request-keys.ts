@@ -5,6 +5,7 @@ import { logIdempotency, traceIdempotency } from 'holdfast/telemetry';
 import { Redis } from 'ioredis';
 import type { Pool, PoolClient } from 'pg';
 import { serviceLog } from './service-log.ts';
+import type { ServiceMetrics } from './service-metrics.ts';
 import { schemaOf, type ServiceName, type Settings } from './settings.ts';
 
 /** The requests a service has answered. */
@@ -17,11 +18,16 @@ export interface RequestKeys {
  * Repetitions are answered from Redis; PostgreSQL decides who runs, and answers when Redis is away. Its record is written in the
  * transaction of the request.
  */
-export function requestKeys(service: ServiceName, pool: Pool, { redisUrl, prefix }: Settings): RequestKeys {
+export function requestKeys(
+  service: ServiceName,
+  pool: Pool,
+  { redisUrl, prefix }: Settings,
+  metrics: ServiceMetrics,
+): RequestKeys {
   const client = new Redis(redisUrl, { maxRetriesPerRequest: 1 });
   // Without Redis it goes on, slower; the log says so.
   client.on('error', () => undefined);
-  const observers = [traceIdempotency(), logIdempotency(serviceLog(service))];
+  const observers = [metrics.requests.observe, traceIdempotency(), logIdempotency(serviceLog(service))];
   const store = layered({
     cache: redisReplyCache({ client, prefix: `${prefix}${service}:` }),
     truth: postgresIdempotency({ pool, schema: schemaOf(service) }),

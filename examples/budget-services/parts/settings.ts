@@ -14,6 +14,10 @@ export interface Settings {
   /** Stands before the names of exchanges, queues, topics and keys. */
   readonly prefix: string;
   readonly ports: Readonly<Record<ServiceName, number>>;
+  /** Its calls of gRPC have a port of their own. */
+  readonly transactionsRestPort: number;
+  /** Where the relay of the orders, a process of its own, shows its metrics. */
+  readonly relayPort: number;
   /** Where traces are shown, when they go nowhere else. */
   readonly tracesPort: number;
   /** How many times shorter than real waits are. */
@@ -39,6 +43,8 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env): Settings {
       expenses: read.number('EXPENSES_PORT', 3002, [1, 65_535]),
       transactions: read.number('TRANSACTIONS_PORT', 3003, [1, 65_535]),
     },
+    transactionsRestPort: read.number('TRANSACTIONS_REST_PORT', 3005, [1, 65_535]),
+    relayPort: read.number('ORDERS_RELAY_PORT', 3006, [1, 65_535]),
     tracesPort: read.number('TRACES_PORT', 3004, [1, 65_535]),
     speed: read.number('BUDGET_SPEED', 1, [1, 1_000]),
   };

@@ -5,10 +5,10 @@ import { runOf, serverInterceptor } from 'holdfast/grpc';
 import type { Idempotency } from 'holdfast/idempotency';
 import type { Pool, PoolClient } from 'pg';
 import { z } from 'zod';
-import { Cents, Name } from '../events.ts';
 import { type BudgetReply, type RecordRequest, Transactions } from './contract.ts';
 import { callSpans } from './grpc-server-span.ts';
 import { recordTransaction } from './record-transaction.ts';
+import { TransactionInput } from './transaction-input.ts';
 
 /** What the API works with. */
 export interface GrpcApiParts {
@@ -19,7 +19,6 @@ export interface GrpcApiParts {
 }
 
 const INTERNAL: number = grpc.status.INTERNAL;
-const RecordInput = z.object({ budgetId: Name, description: Name, amountCents: Cents });
 
 /** `budget.Transactions`; `Record` once for each `idempotency-key`: transaction, message and reply are one commit. */
 export function grpcApi({ hf, pool, keys, tracer }: GrpcApiParts): grpc.Server {
@@ -35,7 +34,7 @@ export function grpcApi({ hf, pool, keys, tracer }: GrpcApiParts): grpc.Server {
   const server = new grpc.Server({ interceptors: [callSpans(tracer), guard] });
   server.addService(Transactions.service, {
     record: answering(async ({ request, metadata }: grpc.ServerUnaryCall<RecordRequest, object>) => {
-      const input = RecordInput.safeParse(request);
+      const input = TransactionInput.safeParse(request);
       if (!input.success) throw new Refused(grpc.status.INVALID_ARGUMENT, z.prettifyError(input.error));
       return runOf<PoolClient>(metadata).commit(async (tx) => ({
         transactionId: await recordTransaction(tx, hf, input.data),

@@ -1,29 +1,35 @@
-// The service transactions: its API, its consumer of Kafka and its way to Kafka in one process.
+// The service transactions: its APIs, its consumer of Kafka and its way to Kafka in one process.
 import { promisify } from 'node:util';
 import { ServerCredentials } from '@grpc/grpc-js';
 import { budgetService } from '../parts/budget-service.ts';
 import { ledgerWay } from '../parts/ledger-way.ts';
 import { relayOptions } from '../parts/relay-options.ts';
 import { requestKeys } from '../parts/request-keys.ts';
+import { serviceMetrics } from '../parts/service-metrics.ts';
 import { readSettings } from '../parts/settings.ts';
 import { startTracing } from '../parts/tracing.ts';
 import { untilSignal } from '../../local-processes/until-signal.ts';
 import { grpcApi } from './grpc-api.ts';
 import { registerHandlers } from './handlers.ts';
+import { restApi } from './rest-api.ts';
 
 const settings = readSettings();
 const tracing = startTracing('transactions');
 const { hf, pool } = budgetService('transactions', settings, ledgerWay(settings));
 registerHandlers(hf, settings.speed);
-const running = await hf.start(relayOptions('transactions', settings));
-const { keys, stop: stopKeys } = requestKeys('transactions', pool, settings);
+const metrics = serviceMetrics();
+const running = await hf.start(relayOptions('transactions', settings, metrics));
+const { keys, stop: stopKeys } = requestKeys('transactions', pool, settings, metrics);
 const api = grpcApi({ hf, pool, keys, tracer: tracing.tracer });
 const address = `127.0.0.1:${settings.ports.transactions}`;
 await promisify(api.bindAsync.bind(api))(address, ServerCredentials.createInsecure());
+const rest = restApi({ hf, keys, tracer: tracing.tracer, metrics });
+await rest.listen({ port: settings.transactionsRestPort, host: '127.0.0.1' });
 console.log(`transactions is ready: gRPC at ${address}`);
 
 await untilSignal();
 api.forceShutdown();
+await rest.close();
 await running.stop();
 stopKeys();
 await pool.end();
