@@ -26,7 +26,7 @@ await rest.ready();
 // Both on one port, one span for each request.
 const otherwise: RequestListener = (request, response) => rest.routing(request, response);
 const api = graphqlApi({ hf, pool, keys, tracer: tracing.tracer, otherwise });
-api.listen(settings.ports.expenses, '127.0.0.1');
+api.listen(settings.ports.expenses, settings.host);
 await once(api, 'listening');
 console.log(`expenses is ready: GraphQL at http://127.0.0.1:${settings.ports.expenses}/graphql`);
 

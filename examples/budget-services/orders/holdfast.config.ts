@@ -14,7 +14,7 @@ const settings = readSettings();
 const tracing = startTracing('orders-relay');
 const metrics = serviceMetrics();
 const page = restApp({ tracer: tracing.tracer, metrics });
-await page.listen({ port: settings.relayPort, host: '127.0.0.1' });
+await page.listen({ port: settings.relayPort, host: settings.host });
 // When the process that started it is gone, it ends as if told to.
 process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 

@@ -14,7 +14,7 @@ const { hf, pool } = budgetService('orders', settings, ordersWay(settings));
 const metrics = serviceMetrics();
 const { keys, stop: stopKeys } = requestKeys('orders', pool, settings, metrics);
 const api = restApi({ hf, keys, tracer: tracing.tracer, metrics });
-await api.listen({ port: settings.ports.orders, host: '127.0.0.1' });
+await api.listen({ port: settings.ports.orders, host: settings.host });
 console.log(`orders is ready: REST at http://127.0.0.1:${settings.ports.orders}/api/orders`);
 
 await untilSignal();

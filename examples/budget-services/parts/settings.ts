@@ -13,6 +13,8 @@ export interface Settings {
   readonly kafkaBrokers: readonly string[];
   /** Stands before the names of exchanges, queues, topics and keys. */
   readonly prefix: string;
+  /** Where they listen: on this machine alone, unless told otherwise. */
+  readonly host: string;
   readonly ports: Readonly<Record<ServiceName, number>>;
   /** Its calls of gRPC have a port of their own. */
   readonly transactionsRestPort: number;
@@ -38,6 +40,7 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env): Settings {
     rabbitmqUrl: read.text('RABBITMQ_URL', 'amqp://guest:guest@127.0.0.1:5672'),
     kafkaBrokers: read.text('KAFKA_BROKERS', '127.0.0.1:9092').split(','),
     prefix: env['BUDGET_PREFIX'] ?? 'budget.',
+    host: env['BUDGET_HOST'] || '127.0.0.1',
     ports: {
       orders: read.number('ORDERS_PORT', 3001, [1, 65_535]),
       expenses: read.number('EXPENSES_PORT', 3002, [1, 65_535]),

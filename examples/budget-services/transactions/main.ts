@@ -21,10 +21,10 @@ const metrics = serviceMetrics();
 const running = await hf.start(relayOptions('transactions', settings, metrics));
 const { keys, stop: stopKeys } = requestKeys('transactions', pool, settings, metrics);
 const api = grpcApi({ hf, pool, keys, tracer: tracing.tracer });
-const address = `127.0.0.1:${settings.ports.transactions}`;
+const address = `${settings.host}:${settings.ports.transactions}`;
 await promisify(api.bindAsync.bind(api))(address, ServerCredentials.createInsecure());
 const rest = restApi({ hf, keys, tracer: tracing.tracer, metrics });
-await rest.listen({ port: settings.transactionsRestPort, host: '127.0.0.1' });
+await rest.listen({ port: settings.transactionsRestPort, host: settings.host });
 console.log(`transactions is ready: gRPC at ${address}`);
 
 await untilSignal();

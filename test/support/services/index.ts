@@ -3,6 +3,7 @@ import { chromium } from './chromium.ts';
 import { embeddedPostgres } from './embedded-postgres.ts';
 import { kafka } from './kafka.ts';
 import { kafkaJars } from './kafka-jars.ts';
+import { kubernetesValidate } from './kubernetes-validate.ts';
 import { mongod } from './mongod.ts';
 import { mongodb } from './mongodb.ts';
 import { nats } from './nats.ts';
@@ -23,6 +24,7 @@ export const SERVICES = {
   embeddedPostgres,
   kafka,
   kafkaJars,
+  kubernetesValidate,
   mongod,
   mongodb,
   nats,
