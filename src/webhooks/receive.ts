@@ -4,6 +4,7 @@ import type { Logger } from '../kernel/log.ts';
 import { readBytes } from '../idempotency/http/fetch-request.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
 import { systemEffects } from '../system/effects.ts';
+import { inSpan } from '../system/own-span.ts';
 import { Delivery } from './delivery.ts';
 import { checkedJob, type Job, type JobOptions, type JobRun } from './job.ts';
 import { jobAnswer, type JobOutcome } from './job-answer.ts';
@@ -53,7 +54,8 @@ export type Receive<Tx> = <Payload = unknown>(
  * Receives jobs that a sender signs and sends again until they are done: `const receive = signedJobs({ idempotency, scheme })`, then
  * `export const POST = receive('send-reminder', handler)`. A request is read up to its limit, then its signature is checked on
  * the bytes, then its message id, then its business key; only then does the handler run. Each effect happens once, whatever is sent
- * twice; while no store answers, nothing is done (503).
+ * twice; while no store answers, nothing is done (503). Where OpenTelemetry is in use and no span is active, each delivery gets a span
+ * `handle <job>`, in which the handler runs.
  */
 export function signedJobs<Tx>(options: SignedJobsOptions<Tx>): Receive<Tx> {
   checkSignedJobsOptions(options);
@@ -66,8 +68,12 @@ export function signedJobs<Tx>(options: SignedJobsOptions<Tx>): Receive<Tx> {
     check.done();
     return async (request) => {
       const delivery = new Delivery(idempotency, job, handler);
-      const outcome = await deliver(delivery, job, scheme, request, effects);
-      reportDelivery(job, scheme.name, delivery.verified, outcome, logger);
+      const receive = async (): Promise<JobOutcome> => {
+        const outcome = await deliver(delivery, job, scheme, request, effects);
+        reportDelivery(job, scheme.name, delivery.verified, outcome, logger);
+        return outcome;
+      };
+      const outcome = await inSpan(`handle ${job.name}`, request.headers, receive, isError);
       if ('error' in outcome && delivery.verified !== undefined) {
         const { messageId, attempt } = delivery.verified;
         try {
@@ -79,6 +85,11 @@ export function signedJobs<Tx>(options: SignedJobsOptions<Tx>): Receive<Tx> {
       return jobAnswer(outcome, scheme);
     };
   };
+}
+
+/** A refused signature is none: anybody can send one. */
+function isError({ kind }: JobOutcome): boolean {
+  return kind === 'failed' || kind === 'final' || kind === 'store-down';
 }
 
 async function deliver<Payload, Tx>(

@@ -13,6 +13,30 @@ import { afterAll, beforeAll } from 'vitest';
  * with what was exported.
  */
 export function realTracing(): (work: () => Promise<unknown>) => Promise<ReadableSpan> {
+  const exporter = registered();
+  return async (work) => {
+    exporter.reset();
+    await trace.getTracer('test').startActiveSpan('outer', async (span) => {
+      await work();
+      span.end();
+    });
+    const [span] = exporter.getFinishedSpans();
+    if (!span) throw new Error('no span was exported');
+    return span;
+  };
+}
+
+/** The same, without a span around anything: what it gives answers with the spans that have ended since it was asked last. */
+export function tracedSpans(): () => readonly ReadableSpan[] {
+  const exporter = registered();
+  return () => {
+    const spans = exporter.getFinishedSpans();
+    exporter.reset();
+    return [...spans];
+  };
+}
+
+function registered(): InMemorySpanExporter {
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   beforeAll(() => {
@@ -24,14 +48,5 @@ export function realTracing(): (work: () => Promise<unknown>) => Promise<Readabl
     context.disable();
     await provider.shutdown();
   });
-  return async (work) => {
-    exporter.reset();
-    await trace.getTracer('test').startActiveSpan('outer', async (span) => {
-      await work();
-      span.end();
-    });
-    const [span] = exporter.getFinishedSpans();
-    if (!span) throw new Error('no span was exported');
-    return span;
-  };
+  return exporter;
 }
