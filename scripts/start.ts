@@ -9,6 +9,7 @@ const HELP = `Programs to try, each real and on this machine alone.
   npm start -- chat                  a chat whose model provider fails on purpose; prints the address to open
   npm start -- terminal [options]    the same chat in a terminal, against one that runs; --help lists the options
   npm start -- growth                a growth backend: durable commands, Redis Streams, four services that can be broken
+  npm start -- jobs                  signed jobs as QStash delivers them, from a server of our own; prints lines for curl
   npm start -- budget                three services on RabbitMQ and Kafka; needs servers, and says which
   npm start -- --help                this text
 
@@ -17,6 +18,7 @@ const HELP = `Programs to try, each real and on this machine alone.
   HOLDFAST_ORDERS_TRAFFIC=off no customers that come by themselves: the orders are yours alone
   HOLDFAST_ORDERS_SCALE=10    makes the waits of the order service ten times shorter
   HOLDFAST_CHAT_SCALE=10      makes the waits of the chat ten times shorter
+  HOLDFAST_JOBS_DATA=dir      where the signed jobs keep their data, without DATABASE_URL; without it .holdfast
   GROWTH_SPEED=10             makes the waits of the growth backend ten times shorter
 `;
 
@@ -25,6 +27,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   chat: 'agent-chat/main.ts',
   terminal: 'agent-chat/terminal.ts',
   growth: 'growth-backend/main.ts',
+  jobs: 'signed-jobs/main.ts',
   budget: 'budget-services/main.ts',
 };
 
@@ -35,7 +38,9 @@ if (part === '--help' || part === '-h' || part === 'help') {
 }
 const program = Object.hasOwn(PROGRAMS, part) ? PROGRAMS[part] : undefined;
 if (program === undefined) {
-  console.error(`npm start knows "chat", "terminal", "growth", "budget" and "--help"; "${part}" is none of them.`);
+  console.error(
+    `npm start knows "chat", "terminal", "growth", "jobs", "budget" and "--help"; "${part}" is none of them.`,
+  );
   process.exit(1);
 }
 const MAIN = join(ROOT, 'examples', program);

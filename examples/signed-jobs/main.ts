@@ -4,22 +4,25 @@ import { embeddedPostgres } from 'holdfast/embedded';
 import { migrate } from 'holdfast/postgres';
 import { publishJob, type QstashClientLike } from 'holdfast/webhooks';
 import { Pool } from 'pg';
-import { serveRoutes } from './app-server.ts';
+import { askedPort, startOnAskedPort } from '../local-page/free-port.ts';
+import { untilSignal } from '../local-processes/until-signal.ts';
+import { type AppServer, serveRoutes } from './app-server.ts';
 import { type DeliveryServer, startDeliveryServer } from './delivery-server.ts';
 
 /** No unique keys, on purpose: a second effect would be seen. */
 const TABLES = `
-  drop schema if exists jobs_app cascade;
-  create schema jobs_app;
-  create table jobs_app.sent_reminder (reminder_id text not null, recipient text not null, attempt int not null);
-  create table jobs_app.memory (conversation_id text not null, message text not null);
-  create table jobs_app.indexed_file (file_id text not null, words int not null);
+  create schema if not exists jobs_app;
+  create table if not exists jobs_app.sent_reminder (reminder_id text not null, recipient text not null, attempt int not null);
+  create table if not exists jobs_app.memory (conversation_id text not null, message text not null);
+  create table if not exists jobs_app.indexed_file (file_id text not null, words int not null);
 `;
 // Ten seconds, twice as long each time, become fifty milliseconds.
 const RETRY_DELAY = '50 * pow(2, retried)';
 // Signing keys are sealed by it. A secret of your own has 32 random characters and stands in no file.
 const SECRET = process.env['HOLDFAST_SECRET'] || 'for this example alone, known to everybody';
 
+const port = askedPort();
+const stopped = untilSignal();
 const database = process.env['DATABASE_URL']
   ? undefined
   : await embeddedPostgres({ dataDir: process.env['HOLDFAST_JOBS_DATA'] || '.holdfast' });
@@ -34,14 +37,20 @@ process.env['QSTASH_NEXT_SIGNING_KEY'] = next;
 
 // The routes read the environment when they are loaded, as those of Next do.
 const { pool: appPool } = await import('./receive.ts');
-const { url, server, loseAnswer } = await serveRoutes({
+const routes = {
   '/api/jobs/reminder': await import('./routes/reminder.ts'),
   '/api/jobs/memory': await import('./routes/memory.ts'),
   '/api/jobs/file': await import('./routes/file.ts'),
-});
+};
+const app: AppServer = await startOnAskedPort(port, async (free) =>
+  serveRoutes({ port: free, routes, page: async () => `${whatToTry()}\n${await effects()}\n` }),
+);
+const { url, server, loseAnswer } = app;
 
 try {
   await tryOut(delivery);
+  console.log(whatToTry());
+  await stopped;
 } finally {
   await delivery.close();
   server.close();
@@ -91,11 +100,35 @@ function publisher(client: Client): (job: string, resourceId: string, path: stri
   };
 }
 
-async function report(): Promise<void> {
+/** Commands to paste into another terminal. */
+function whatToTry(): string {
+  const publish = [
+    `curl -s -X POST ${delivery.url}/v2/publish/${app.url}/api/jobs/reminder`,
+    `-H 'Authorization: Bearer ${delivery.token}'`,
+    `-H 'Upstash-Retry-Delay: ${RETRY_DELAY}'`,
+    `-H 'Content-Type: application/json'`,
+    `-d '{"reminderId":"r-8","to":"bob@example.org"}'`,
+  ].join(' ');
+  return `
+  Signed jobs, on this machine alone
+
+  Publish   ${publish}
+  Again     the same line: the job is delivered, and no second mail is sent
+  Forge     curl -i -X POST ${app.url}/api/jobs/reminder -d '{"reminderId":"r-9","to":"eve@example.org"}'
+  Effects   curl -s ${app.url}/
+  Stop      Ctrl-C
+`;
+}
+
+async function effects(): Promise<string> {
   const { rows } = await pool.query<Record<string, number>>(`select
     (select count(*)::int from jobs_app.sent_reminder) as reminders,
     (select count(*)::int from jobs_app.memory) as memories,
     (select count(*)::int from jobs_app.indexed_file) as files`);
+  return `effects ${JSON.stringify(rows[0])}`;
+}
+
+async function report(): Promise<void> {
   const { log, dead } = delivery.deliveries;
   const attempts = await log.list({ states: ['DELIVERED', 'ERROR', 'FAILED'] }, { limit: 100 });
   const answers = attempts.items.map(({ responseStatus }) => String(responseStatus ?? 'lost')).toSorted();
@@ -104,7 +137,7 @@ async function report(): Promise<void> {
   console.log(
     `dead    ${failed.items.map(({ request, responseStatus }) => `${new URL(request.url).pathname} (${responseStatus})`).join(', ')}`,
   );
-  console.log(`effects ${JSON.stringify(rows[0])}`);
+  console.log(await effects());
 }
 
 /** Makes our tables and those of the application. */
