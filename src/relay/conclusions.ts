@@ -20,6 +20,7 @@ export interface ConclusionHost<Tx> {
   readonly effects: Effects;
   readonly tell: (event: RelayEvent) => void;
   readonly isReading: boolean;
+  laneOf(unit: number): LaneState<Tx> | undefined;
   reload(unit: OwnedUnit, afterMs?: number): void;
   loadable(): void;
   /** A row becomes due after this long. */
@@ -33,6 +34,8 @@ export interface ConclusionHost<Tx> {
 // yet, would be asked without end.
 const PAUSE_MS = 250;
 const REFUSED_PAUSE_MS = 50;
+
+const SETTLE_FAILED = 'SETTLE_FAILED';
 
 const PARKED: DeliveryError = {
   name: 'Parked',
@@ -237,10 +240,11 @@ export class Conclusions<Tx> {
         const { token, seq, state, version, cycle } = settlement;
         const error = {
           ...toDeliveryError(answer.error, { verdict: 'fail', kind: 'database' }),
-          code: 'SETTLE_FAILED',
+          code: SETTLE_FAILED,
         };
         const plan = deadPlan(handler, delivery, { token, seq, state, version, cycle }, delivery.attempts + 1, error);
-        this.#write(unit, delivery, handler, plan.settlement, undefined, onSettled);
+        const dead = this.#impossible(delivery, handler, error, event);
+        this.#write(unit, delivery, handler, plan.settlement, dead, onSettled);
         return;
       }
       if (answer.kind === 'written' && 'delayMs' in settlement) this.#host.dueIn(settlement.delayMs);
@@ -249,6 +253,27 @@ export class Conclusions<Tx> {
       onSettled?.();
     };
     return { settlement, onAnswer };
+  }
+
+  /** What is told of a dead letter whose own result the database could not take. */
+  #impossible(
+    delivery: Delivery,
+    handler: HandlerDefinition<Tx>,
+    error: DeliveryError,
+    event: RelayEvent | undefined,
+  ): RelayEvent | undefined {
+    const lane = this.#host.laneOf(delivery.unit);
+    if (!lane) return undefined;
+    const { maxAttempts } = rulesOf(handler, delivery.type).policy;
+    const about = { handler: handler.name, delivery, attempt: delivery.attempts + 1, maxAttempts, durationMs: 0 };
+    return {
+      ...about,
+      ...(event && 'durationMs' in event && { attempt: event.attempt, durationMs: event.durationMs }),
+      kind: 'run-failed',
+      failure: { verdict: 'fail', kind: 'database', code: SETTLE_FAILED },
+      error,
+      next: { kind: 'dead', reason: 'settle-failed', dlqId: lane.dlqIdOf(delivery) },
+    };
   }
 
   #answered(

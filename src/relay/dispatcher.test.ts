@@ -225,3 +225,29 @@ describe('a shard that is lost and owned again at once, by the same worker', () 
     expect(started).toEqual([1, 1, 2]);
   });
 });
+
+test('a result that the database refuses is a dead letter, with an event like any other: alerts and logs are made of these', async () => {
+  virtual = new VirtualService();
+  const hf = virtual.service((session) => ({
+    settle: async (workerId, settlements, ...rest) => {
+      const refused = settlements.filter(({ kind }) => kind === 'done');
+      if (refused.length === 0) return session.settle(workerId, settlements, ...rest);
+      const failed = new Map(refused.map(({ seq }) => [seq, new Error('a trigger forbids it')]));
+      return { settled: new Set(), lostUnits: new Set(), failed };
+    },
+  }));
+  hf.on(keyed, 'h', () => undefined, { onDead: 'pass' });
+  await virtual.start(hf);
+  await virtual.send(async (tx) => void (await hf.send(tx, keyed, { k: 'k', n: 1 })));
+  await virtual.time.advance(1_000);
+  expect(virtual.store.deliveries()).toMatchObject([{ state: 'failed', error: { code: 'SETTLE_FAILED' } }]);
+  expect(virtual.kinds('run-failed')).toMatchObject([
+    {
+      handler: 'h',
+      attempt: 1,
+      maxAttempts: 5,
+      error: { code: 'SETTLE_FAILED', message: 'a trigger forbids it' },
+      next: { kind: 'dead', reason: 'settle-failed', dlqId: expect.stringMatching(/:\d+$/) },
+    },
+  ]);
+});
