@@ -17,6 +17,7 @@ const HELP = `Programs to try, each real and on this machine alone.
   HOLDFAST_ORDERS_DATA=dir    where the order service keeps its data; without it .holdfast
   HOLDFAST_ORDERS_TRAFFIC=off no customers that come by themselves: the orders are yours alone
   HOLDFAST_ORDERS_SCALE=10    makes the waits of the order service ten times shorter
+  HOLDFAST_CHAT_DATA=dir      where the chat keeps its history, without DATABASE_URL; without it .holdfast
   HOLDFAST_CHAT_SCALE=10      makes the waits of the chat ten times shorter
   HOLDFAST_JOBS_DATA=dir      where the signed jobs keep their data, without DATABASE_URL; without it .holdfast
   GROWTH_SPEED=10             makes the waits of the growth backend ten times shorter

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { type ChatStore, NO_STORE, type SavedConversation, type TurnProgress } from './chat-store.ts';
 import { createTurn, type LiveTurn, type Turn } from './live-turn.ts';
 import { answerTurn, type TurnInput } from './turn.ts';
 import type { HistoryEntry, TurnOutcome } from './turn-event.ts';
@@ -23,19 +24,26 @@ interface Kept extends Conversation {
 const MAX_CONVERSATIONS = 200;
 const MAX_ENTRIES = 400;
 
-/** All conversations of this process. They live in memory, and the ones longest unused go first. */
+/** All conversations, the 200 used last: read from the store at the start, and written to it before anybody is told. */
 export class Conversations {
   readonly #provider: TurnInput['provider'];
   readonly #retry: () => TurnInput['retry'];
+  readonly #store: ChatStore;
   readonly #kept = new Map<string, Kept>();
   readonly #turns = new Map<string, LiveTurn>();
   readonly #listeners = new Map<string, Set<(turn: Turn) => void>>();
   readonly #running = new Set<Promise<void>>();
 
   /** Turns ask `provider` and wait as `retry` says, which is asked once for each turn. */
-  constructor(provider: TurnInput['provider'], retry: () => TurnInput['retry']) {
+  constructor(provider: TurnInput['provider'], retry: () => TurnInput['retry'], store: ChatStore = NO_STORE) {
+    this.#store = store;
     this.#provider = provider;
     this.#retry = retry;
+  }
+
+  /** Reads what was saved, and goes on with the turns that had not ended. */
+  async restore(): Promise<void> {
+    for (const saved of await this.#store.load(MAX_CONVERSATIONS)) this.#restoreOne(saved);
   }
 
   find(id: string): Conversation | undefined {
@@ -54,10 +62,10 @@ export class Conversations {
     const turn = createTurn(randomUUID(), conversationId, question);
     this.#turns.set(turn.id, turn);
     conversation.turn = turn;
-    conversation.history.push({ turnId: turn.id, role: 'user', text: question });
+    const entry: HistoryEntry = { turnId: turn.id, role: 'user', text: question };
+    conversation.history.push(entry);
     for (const listener of this.#listeners.get(conversationId) ?? []) listener(turn);
-    const done = this.#run(conversation, turn).finally(() => this.#running.delete(done));
-    this.#running.add(done);
+    this.#follow(this.#run(conversation, turn, () => this.#store.begin(conversationId, entry)));
     return { kind: 'started', turn };
   }
 
@@ -77,17 +85,39 @@ export class Conversations {
     await Promise.all(this.#running);
   }
 
-  async #run(conversation: Kept, turn: LiveTurn): Promise<void> {
+  #restoreOne({ id, history, open }: SavedConversation): void {
+    const conversation: Kept = { id, history: [...history], turn: undefined };
+    this.#kept.set(id, conversation);
+    const question = history.findLast((entry) => entry.role === 'user');
+    if (open === null || question?.role !== 'user') return;
+    const turn = createTurn(open.turnId, id, question.text);
+    this.#turns.set(turn.id, turn);
+    conversation.turn = turn;
+    this.#follow(this.#run(conversation, turn, async () => {}, open.progress));
+  }
+
+  #follow(run: Promise<void>): void {
+    const done = run.catch((error: unknown) => console.error(error)).finally(() => this.#running.delete(done));
+    this.#running.add(done);
+  }
+
+  async #run(conversation: Kept, turn: LiveTurn, begin: () => Promise<void>, resume?: TurnProgress): Promise<void> {
     let outcome: TurnOutcome = 'failed';
+    const kept: HistoryEntry[] = [];
     try {
+      await begin();
       outcome = await answerTurn({
         turn,
         history: conversation.history,
         provider: this.#provider,
         retry: this.#retry(),
-        keep: (entry) => conversation.history.push(entry),
+        keep: (entry) => void kept.push(entry),
+        save: (progress) => this.#store.progress(turn.id, progress),
+        resume,
       });
+      await this.#store.end(conversation.id, turn.id, kept);
     } finally {
+      conversation.history.push(...kept);
       // First free, then told: whoever hears of the end may ask the next question at once.
       conversation.turn = undefined;
       turn.emit({ type: 'turn-end', conversationId: conversation.id, turnId: turn.id, outcome });
@@ -108,6 +138,7 @@ export class Conversations {
 
   #forget(conversation: Kept): void {
     this.#kept.delete(conversation.id);
+    this.#follow(this.#store.forget(conversation.id));
     for (const entry of conversation.history) this.#turns.delete(entry.turnId);
   }
 }

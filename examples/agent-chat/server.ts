@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { envelope, retryStrategy, type RetryStrategy } from 'holdfast';
 import { sendProblem } from '../local-page/routes.ts';
+import type { ChatStore } from './chat-store.ts';
 import { checkControls } from './client-input.ts';
 import { Conversations } from './conversations.ts';
 import { answerHttp, type Controls } from './http-routes.ts';
@@ -11,6 +12,8 @@ import { policyAtSpeed } from './wait-policy.ts';
 
 export interface ChatServerOptions {
   readonly provider: Provider;
+  /** Where conversations are kept. Default: nowhere but in memory. */
+  readonly store?: ChatStore;
   /** Default 0: any free port. */
   readonly port?: number;
   /** How many times shorter than real all waits are. Default 1; the page can change it. */
@@ -29,7 +32,8 @@ export interface ChatServer {
 export async function startChatServer(options: ChatServerOptions): Promise<ChatServer> {
   const settings = { speed: options.speed ?? 1 };
   const retry = options.retry ?? ((): RetryStrategy => retryStrategy(policyAtSpeed(settings.speed)));
-  const conversations = new Conversations(options.provider, retry);
+  const conversations = new Conversations(options.provider, retry, options.store);
+  await conversations.restore();
   const controls = controlsOf(options.provider, settings, conversations);
   const server = createServer((request, response) => {
     answerHttp({ request, response, conversations, controls }).catch((error: unknown) => {

@@ -1,6 +1,7 @@
 import type { RetryStrategy } from 'holdfast';
 import { isRetryStreamEvent, openaiChat, retryStream } from 'holdfast/stream';
 import OpenAI from 'openai';
+import { NOTHING_YET, type TurnProgress } from './chat-store.ts';
 import type { LiveTurn } from './live-turn.ts';
 import type { HistoryEntry, TurnFailure, TurnOutcome } from './turn-event.ts';
 
@@ -13,6 +14,10 @@ export interface TurnInput {
   readonly retry: RetryStrategy;
   /** Adds to the history that is kept. */
   readonly keep: (entry: HistoryEntry) => void;
+  /** Saves how far the turn has come. */
+  readonly save: (progress: TurnProgress) => Promise<void>;
+  /** How far it had come when the process before this one ended. */
+  readonly resume?: TurnProgress | undefined;
 }
 
 /**
@@ -20,24 +25,30 @@ export interface TurnInput {
  * error or the abort that ended it.
  */
 export async function answerTurn(input: TurnInput): Promise<TurnOutcome> {
-  const { turn, keep } = input;
+  const { turn, keep, save, resume = NOTHING_YET } = input;
   const of = { conversationId: turn.conversationId, turnId: turn.id };
   let answer = '';
-  let retries = 0;
-  let waitedMs = 0;
+  let { retries, waitedMs } = resume;
   try {
-    for await (const chunk of answerStream(input)) {
+    answer = resume.text;
+    // What was shown is never asked for again.
+    if (answer !== '') throw new Error('The chat ended in the middle of this answer.');
+    await waitForTheRest(input, resume);
+    for await (const chunk of answerStream(input, resume.retries)) {
       if (isRetryStreamEvent(chunk)) {
-        turn.emit(chunk);
-        if (chunk.type === 'provider-retry') {
+        const event = { ...chunk, attempt: chunk.attempt + resume.retries };
+        if (event.type === 'provider-retry') {
           retries += 1;
-          waitedMs += chunk.delayMs;
+          waitedMs += event.delayMs;
+          await save({ retries, waitedMs, text: '', wait: { retry: event, dueAtMs: Date.now() + event.delayMs } });
         }
+        turn.emit(event);
         continue;
       }
       const text = chunk.choices[0]?.delta.content ?? '';
       if (text === '') continue;
       answer += text;
+      await save({ retries, waitedMs, text: answer });
       turn.emit({ type: 'text', ...of, text });
     }
     keep({ turnId: turn.id, role: 'assistant', text: answer });
@@ -56,12 +67,25 @@ export async function answerTurn(input: TurnInput): Promise<TurnOutcome> {
   }
 }
 
-function answerStream({
-  turn,
-  history,
-  provider,
-  retry,
-}: TurnInput): ReturnType<typeof retryStream<OpenAI.ChatCompletionChunk>> {
+/** What is left of a wait in which the process before this one ended. */
+async function waitForTheRest({ turn, retry }: TurnInput, { wait }: TurnProgress): Promise<void> {
+  if (wait === undefined) return;
+  const { conversationId, turnId, attempt } = wait.retry;
+  const delayMs = Math.max(0, wait.dueAtMs - Date.now());
+  turn.emit({ ...wait.retry, delayMs });
+  try {
+    await retry.sleep(delayMs, turn.signal);
+  } finally {
+    const outcome = turn.signal.aborted ? 'cancelled' : 'retrying';
+    turn.emit({ type: 'provider-retry-end', conversationId, turnId, attempt, outcome });
+  }
+}
+
+/** `retried`: how many of its retries were before, in another process. */
+function answerStream(
+  { turn, history, provider, retry }: TurnInput,
+  retried: number,
+): ReturnType<typeof retryStream<OpenAI.ChatCompletionChunk>> {
   // Its own retries are off: there must be one place that waits, and it must say so.
   const client = new OpenAI({ baseURL: provider.url, apiKey: 'none-needed', maxRetries: 0 });
   const messages = history.flatMap((entry) =>
@@ -69,7 +93,7 @@ function answerStream({
   );
   return retryStream({
     adapter: openaiChat,
-    retry,
+    retry: { delayFor: (attempt) => retry.delayFor(attempt + retried), sleep: retry.sleep },
     conversationId: turn.conversationId,
     turnId: turn.id,
     signal: turn.signal,
