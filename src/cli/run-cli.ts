@@ -27,11 +27,11 @@ export async function runCli(argv: readonly string[], io: Io, version: string): 
   if (command === undefined) {
     // Called with nothing, it was meant to do something.
     const isAsked = options.flag('help');
-    (isAsked ? io.out : io.err)(helpPage(COMMANDS, paintFor(io)));
+    (isAsked ? io.out : io.err)(helpPage(COMMANDS, { paint: paintFor(io), width: io.width }));
     return isAsked ? EXIT.ok : EXIT.usage;
   }
   if (options.flag('help')) {
-    io.out(commandHelp(command, paintFor(io)));
+    io.out(commandHelp(command, { paint: paintFor(io), width: io.width }));
     return EXIT.ok;
   }
   return runCommand(command, line, io, version);
