@@ -108,6 +108,22 @@ test('a part is stored while the one before it is committed, and commits go out 
   await reader.stop();
 });
 
+test('a reader that is stopped stores no further part, and commits the one that was being stored [S0.8]', async () => {
+  const told: string[] = [];
+  const stored = Promise.withResolvers<void>();
+  const commit: Commit = async (offset) => told.push(`commit ${offset}`);
+  const onBatch = (batch: readonly unknown[]): Promise<void> => {
+    told.push(`store ${batch.length}`);
+    return stored.promise;
+  };
+  const reader = await readingOf(1_200, { commit, onBatch });
+  await expect.poll(() => told).toEqual(['store 500']);
+  const stopping = reader.stop();
+  stored.resolve();
+  await stopping;
+  expect(told).toEqual(['store 500', 'commit 500']);
+});
+
 test('after a commit that failed nothing more is committed, and the consumer says that it is lost [S0.8]', async () => {
   const committed: bigint[] = [];
   const commit: Commit = async (offset) => {

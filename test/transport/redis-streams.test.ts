@@ -90,6 +90,47 @@ describe('a reader of Redis Streams', () => {
     await reader.stop();
   });
 
+  test('that lost its stream while it stored, and took it again, acknowledges nothing of before: it may be another stream [S0.8] [S1.5]', async () => {
+    const entry = ['1-0', ['body', '1']];
+    const told: string[] = [];
+    let taken = 0;
+    const act: RunCommand = async (command = '', script = '') => {
+      if (script.includes('XACK')) told.push('acknowledged');
+      // At first, and once more when its own sign of life was gone, it is free.
+      else if (script.includes("'SET'")) return (taken += 1) <= 2 ? 1 : 2;
+      return command === 'XINFO' ? [] : command === 'TIME' ? ['1', '0'] : 1;
+    };
+    const asked = { left: 0, new: 0 };
+    const read: RunCommand = async (command = '', script = '') => {
+      if (script.includes('XAUTOCLAIM')) return ['0-0', (asked.left += 1) === 2 ? [entry] : []];
+      if (command === 'EVAL') return (asked.new += 1) === 1 ? [entry] : [];
+      return new Promise((resolve) => systemEffects.setTimer(() => resolve(null), 5));
+    };
+    const onBatch = async (): Promise<void> => {
+      told.push('stored');
+      const before = taken;
+      // A sign of life is given every three seconds.
+      if (told.length === 1) await expect.poll(() => taken).toBeGreaterThan(before);
+    };
+    const request = {
+      group: GROUP,
+      types: [TYPE],
+      isDead: false,
+      onBatch,
+      onPlace: () => undefined,
+      onLost: () => undefined,
+    };
+    const reader = new StreamReader(
+      { run: read, close: () => undefined },
+      { run: act, close: () => undefined },
+      { request, transport: 'redis', streams: ['order'], keepMs: 1_000, limit: new BatchLimit(systemEffects) },
+    );
+    await reader.start();
+    await expect.poll(() => told).toContain('acknowledged');
+    expect(told).toEqual(['stored', 'stored', 'acknowledged']);
+    await reader.stop();
+  });
+
   onServer(
     'that stops leaves what it had read ahead to the next, in order, and nothing of its name [S0.8] [S1.5]',
     async ({ redis: { url, namespace } }) => {
