@@ -22,6 +22,8 @@ const AHEAD_CHARS = 32 * 1024 * 1024;
 const ROWS_PER_READ = 2_048;
 // What a unit is asked for that had no more the last time.
 const CAUGHT_UP_ROWS = 64;
+// How many due rows a read may add.
+const DUE_ROWS = 256;
 // So many keys wait for a retry that each more would cost memory and not speed: nothing new is read until some were tried again.
 // Those behind a dead letter are not counted: they wait for somebody, and the others would wait for him too.
 const MAX_WAITING_KEYS = 200_000;
@@ -177,7 +179,8 @@ export class Reader<Tx> {
     const crowded = this.#atTheirShare(units, isCrowded);
     const takesNone = (unit: OwnedUnit): boolean => full.has(unit) || crowded.has(unit);
     this.#isFull = full.size > 0 || crowded.size > 0;
-    const known = sum(units, ({ knownDueCount }) => knownDueCount);
+    // Those of which none are asked for are in no answer: counted, they would be as many more of the others.
+    const known = sum(units, (unit) => (full.has(unit) ? 0 : unit.knownDueCount));
     // Shared among those that had more the last time: one with a long line must get past it.
     const behind = units.filter((unit) => unit.isBehind && !takesNone(unit)).length;
     const perUnit = Math.max(16, Math.ceil(Math.min(ROWS_PER_READ, this.#room(units)) / Math.max(1, behind)));
@@ -190,7 +193,7 @@ export class Reader<Tx> {
         limit: takesNone(unit) ? 0 : Math.max(0, (unit.isBehind ? perUnit : CAUGHT_UP_ROWS) - unit.runnable),
       })),
       since: this.#since,
-      dueLimit: known + 256,
+      dueLimit: known + (full.size > 0 ? CAUGHT_UP_ROWS : DUE_ROWS),
     };
   }
 
