@@ -154,6 +154,48 @@ describe('a worker whose heartbeats do not arrive', () => {
   );
 });
 
+test('what was read while a worker doubted its lease starts when its heartbeats arrive again', async () => {
+  virtual = new VirtualService();
+  let isSilent = false;
+  const started: number[] = [];
+  const hf = virtual.service((session) => ({
+    beat: (...args) => (isSilent ? Promise.reject(new Error('away')) : session.beat(...args)),
+  }));
+  hf.on(noted, 'h', ({ n }) => void started.push(n));
+  await virtual.start(hf, SLOW);
+  isSilent = true;
+  await virtual.time.advance(8_500);
+  await virtual.send((tx) => hf.send(tx, noted, { n: 1 }));
+  await virtual.time.advance(100);
+  expect(started).toEqual([]);
+  isSilent = false;
+  await virtual.time.advance(2_500);
+  expect([started, virtual.kinds('units-lost')]).toEqual([[1], []]);
+});
+
+test('messages that came while others shared a commit are next when it is over', async () => {
+  virtual = new VirtualService({ units: 1 });
+  const first = Promise.withResolvers<void>();
+  let commits = 0;
+  const hf = virtual.service((session) => ({
+    commit: async (...args) => {
+      commits += 1;
+      if (commits === 1) await first.promise;
+      return session.commit(...args);
+    },
+  }));
+  hf.project(noted, 'h', ({ n }, tx) => tx.record(n), { concurrency: 1 });
+  await virtual.start(hf);
+  for (const n of [1, 2]) {
+    await virtual.send((tx) => hf.send(tx, noted, { n }));
+    await virtual.time.advance(100);
+  }
+  expect(commits).toBe(1);
+  first.resolve();
+  await virtual.time.advance(100);
+  expect(virtual.store.recorded()).toEqual([1, 2]);
+});
+
 describe('a shard that is lost and owned again at once, by the same worker', () => {
   /** Once, the database names no shard of this worker: the answer after it does. */
   function losing(more: Acts = () => ({})): { acts: Acts; lose: () => void } {

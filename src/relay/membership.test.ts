@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Acts, NEVER_POLLS, noted, VirtualService } from '../../test/support/virtual-service.ts';
 
-// Heartbeats are minutes apart here: what happens within a second happens because the worker was woken.
-const SOON_MS = 1_000;
+// Heartbeats are minutes apart here, and a worker looks round every 750 ms: what happens sooner happens because it was woken.
+const SOON_MS = 200;
 
 let virtual: VirtualService;
 afterEach(() => virtual.end());
@@ -31,6 +31,26 @@ describe('a worker that waits for its next heartbeat is woken', () => {
     for (const hf of [first, second]) hf.on(noted, 'h', () => undefined);
     const one = await virtual.start(first);
     const two = await virtual.start(second);
+    await virtual.time.settle(one.stop());
+    await virtual.time.advance(SOON_MS);
+    expect(sharesOf([two])).toEqual([8]);
+  });
+
+  test('when others were faster, and left some of what it reached for', async () => {
+    virtual = new VirtualService({ units: 8 });
+    let isLate = false;
+    const first = virtual.service();
+    const second = virtual.service((session) => ({
+      acquire: async (workerId, wanted) => {
+        const some = isLate ? wanted.slice(0, 1) : wanted;
+        isLate = false;
+        return session.acquire(workerId, some);
+      },
+    }));
+    for (const hf of [first, second]) hf.on(noted, 'h', () => undefined);
+    const one = await virtual.start(first);
+    const two = await virtual.start(second);
+    isLate = true;
     await virtual.time.settle(one.stop());
     await virtual.time.advance(SOON_MS);
     expect(sharesOf([two])).toEqual([8]);
@@ -76,6 +96,49 @@ describe('a worker that waits for its next heartbeat is woken', () => {
     expect(runs).toEqual([1, 1]);
     expect(virtual.store.deliveries()).toEqual([]);
   });
+});
+
+test('a worker whose commit is refused looks at once whether it still lives', async () => {
+  virtual = new VirtualService();
+  let isExpired = false;
+  const hf = virtual.service((session) => ({
+    commit: async (workerId, ...rest) => {
+      if (isExpired) return session.commit(workerId, ...rest);
+      isExpired = true;
+      await session.leave(workerId);
+      return 'refused';
+    },
+  }));
+  hf.on(noted, 'h', ({ n }, ctx) => ctx.commit(async (tx) => tx.record(n)));
+  const running = await virtual.start(hf);
+  const before = running.workerId;
+  await virtual.send((tx) => hf.send(tx, noted, { n: 1 }));
+  await virtual.time.advance(SOON_MS);
+  expect(running.workerId).not.toBe(before);
+  await virtual.time.advance(1_000);
+  expect(virtual.store.recorded()).toEqual([1]);
+});
+
+test('a limit that an operator has raised starts what was queued', async () => {
+  virtual = new VirtualService({ units: 1 });
+  const started: number[] = [];
+  let limit = 1;
+  const hf = virtual.service((session) => ({
+    survey: async (workerId) => ({ ...(await session.survey(workerId)), limits: [{ lane: 1, limit }] }),
+  }));
+  hf.on(noted, 'h', ({ n }, { signal }) => {
+    started.push(n);
+    return new Promise((resolve) => signal.addEventListener('abort', resolve));
+  });
+  await virtual.start(hf);
+  await virtual.send(async (tx) => {
+    for (const n of [1, 2, 3]) await hf.send(tx, noted, { n });
+  });
+  await virtual.time.advance(1_000);
+  expect(started).toEqual([1]);
+  limit = 2;
+  await virtual.time.advance(1_000);
+  expect(started).toEqual([1, 2]);
 });
 
 test('a worker that was expired joins again under another name, and takes up its work', async () => {
