@@ -164,3 +164,20 @@ test('a worker that was expired joins again under another name, and takes up its
   await virtual.time.advance(SOON_MS);
   expect(handled).toEqual([1]);
 });
+
+test('a worker whose lease ran out joins again under another name, also where no other has expired it', async () => {
+  virtual = new VirtualService();
+  let isSilent = false;
+  const hf = virtual.service((session) => ({
+    beat: (...args) => (isSilent ? Promise.reject(new Error('away')) : session.beat(...args)),
+    survey: (...args) => (isSilent ? Promise.reject(new Error('away')) : session.survey(...args)),
+  }));
+  hf.on(noted, 'h', () => undefined);
+  const running = await virtual.start(hf, { pollMs: 60_000, leaseMs: 10_000 });
+  const before = running.workerId;
+  isSilent = true;
+  await virtual.time.advance(12_000);
+  isSilent = false;
+  await virtual.time.advance(2_000);
+  expect(running.workerId).not.toBe(before);
+});
