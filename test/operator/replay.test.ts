@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { wakeChannel } from '../../src/postgres/relay/wake-statement.ts';
 import { postgresOperator } from '../../src/postgres/operator/postgres-operator.ts';
 import { needs } from '../support/needs.ts';
 import { ANN, OperatorDatabase, SMTP_ERROR } from './operator-database.ts';
@@ -104,6 +105,18 @@ describe('replay of a message', () => {
       await database.operator.replay(await database.dead({ key: 'k' }), ANN);
       expect(await database.pokes()).toBe(times);
     }
+  });
+
+  test('wakes a worker that sleeps', async ({ postgres }) => {
+    const database = await twoHandlers(postgres);
+    const id = await database.dead();
+    const listener = await database.connect();
+    let woken = 0;
+    listener.on('notification', () => (woken += 1));
+    await listener.query(`listen "${wakeChannel(database.schema)}"`);
+    await database.pool.query(`insert into ${database.schema}.waiter (worker) values (gen_random_uuid())`);
+    await database.operator.replay(id, ANN);
+    await expect.poll(() => woken).toBe(1);
   });
 
   test('that is rolled back leaves nothing behind', async ({ postgres }) => {
