@@ -277,6 +277,7 @@ describe('chosen handlers', () => {
       { handler: 2, state: 0, payload: { total: 9 }, rerun: 0, ...expected },
     ]);
     expect((await database.operator.audit()).items).toMatchObject([{ verb: 'deliver' }]);
+    expect(await database.pokes(), 'its owner looks again').toBe(1);
   });
 
   test('one whose history of that time is no longer kept is taken for done, not for one that never had it [S4.7]', async ({
