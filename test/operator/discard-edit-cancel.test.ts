@@ -139,6 +139,15 @@ describe('edit', () => {
     });
   });
 
+  test('tells the owner of what is open of it too: that has the payload as it was', async ({ postgres }) => {
+    const database = await twoHandlers(postgres);
+    const id = await database.dead({ handler: 1 });
+    await database.delivery({ id, handler: 2 });
+    expect(await database.operator.edit(id, {}, ANN)).toMatchObject({ kind: 'edited', count: 1 });
+    // Once for the replay, and once for all that is open.
+    expect(await database.pokes()).toBeGreaterThan(1);
+  });
+
   test('waits for a handler that is about to succeed, and is refused then', async ({ postgres }) => {
     const database = await twoHandlers(postgres);
     const id = await database.dead({ handler: 1 });
