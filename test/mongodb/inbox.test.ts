@@ -1,6 +1,7 @@
 import type { ClientSession } from 'mongodb';
 import { describe, expect, onTestFinished } from 'vitest';
 import { mongoInbox, type MongoHandle, mongoOutbox } from '../../src/mongodb/index.ts';
+import type { RelayEvent } from '../../src/relay/relay-event.ts';
 import { withRetry } from '../../src/retry/with-retry.ts';
 import { type LocalBroker, localBroker } from '../../src/testing/index.ts';
 import { type OutboundMessage, transportOf } from '../../src/transport/index.ts';
@@ -127,14 +128,18 @@ describe('an inbox in MongoDB', () => {
   test('lets a failed one wait outside of the broker, at first a quarter of a second at most [S1.7]', async ({
     mongodb,
   }) => {
-    const { broker, start, rows, service } = stage(mongodb, () => {
+    const { broker, inbox, rows, service } = stage(mongodb, () => {
       throw new Error('no');
     });
-    await start();
+    const failed: Extract<RelayEvent, { kind: 'run-failed' }>[] = [];
+    const observe = (event: RelayEvent): void => void (event.kind === 'run-failed' && failed.push(event));
+    const running = await inbox.start({ transport: transportOf(broker), pollMs: 20, observers: [observe] });
+    onTestFinished(() => running.stop());
     await publish(broker, message('bad', 1));
-    await expect.poll(() => rows.findOne({ service })).toMatchObject({ state: 'waiting', attempts: 1 });
-    const row = await rows.findOne<{ retry: { lastDelayMs: number } }>({ service });
-    expect(row?.retry.lastDelayMs).toBeLessThanOrEqual(250);
+    await expect.poll(() => rows.findOne({ service })).toMatchObject({ state: 'waiting' });
+    await expect.poll(() => failed[0]?.next).toEqual({ kind: 'retry', delayMs: expect.any(Number) });
+    const { next } = failed[0] ?? {};
+    expect(next?.kind === 'retry' && next.delayMs).toBeLessThanOrEqual(250);
   });
 
   test('keeps what cannot be read as a dead one, with every byte [S1.7]', async ({ mongodb }) => {
