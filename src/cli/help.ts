@@ -3,12 +3,12 @@ import { GLOBAL_OPTIONS } from './parse-line.ts';
 import type { Paint } from './paint.ts';
 
 /** What a command is called with is in its own help where it is longer. */
-const LONGEST_NAME = 24;
+const NAME_WIDTH = 24;
 const USAGE_INDENT = ' '.repeat('Usage  '.length);
 /** What is left for a meaning where the names take nearly all of a narrow terminal. */
 const NARROWEST = 30;
 /** Prose in longer lines is hard to read, also where nothing limits them. */
-const LONGEST = 100;
+const PROSE_WIDTH = 100;
 
 /** How a page is shown: its colours, and how wide a line may be. */
 interface HelpLook {
@@ -20,7 +20,7 @@ interface HelpLook {
 export function helpPage(commands: readonly Command[], { paint, width }: HelpLook): string {
   const lines = commands.map(({ name, args, summary }) => {
     const whole = args === undefined ? name : `${name} ${args.usage}`;
-    return [whole.length > LONGEST_NAME ? `${name} …` : whole, summary] as const;
+    return [whole.length > NAME_WIDTH ? `${name} …` : whole, summary] as const;
   });
   return [
     'Holdfast: outbox, handlers and dead letters on PostgreSQL.',
@@ -44,10 +44,10 @@ export function commandHelp(command: Command, { paint, width }: HelpLook): strin
   const own = optionLines(options);
   const usage = `holdfast ${name}${args === undefined ? '' : ` ${args.usage}`}${own.length === 0 ? '' : ' [options]'}`;
   return [
-    ...wrapped(summary, Math.min(width, LONGEST)),
+    ...wrapped(summary, Math.min(width, PROSE_WIDTH)),
     '',
     `${paint.bold('Usage')}  ${wrapped(usage, width - USAGE_INDENT.length).join(`\n${USAGE_INDENT}`)}`,
-    ...(details.length === 0 ? [] : ['', ...wrapped(details.join(' '), Math.min(width, LONGEST))]),
+    ...(details.length === 0 ? [] : ['', ...wrapped(details.join(' '), Math.min(width, PROSE_WIDTH))]),
     ...(own.length === 0 ? [] : ['', paint.bold('Options'), ...aligned(own, width)]),
     '',
     paint.bold('Options of every command'),

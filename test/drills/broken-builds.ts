@@ -17,9 +17,9 @@ export const BROKEN_BUILDS = {
   ackBeforeEffect: {
     what: 'that completes before the effect',
     file: 'postgres/relay/commit.js',
-    text: 'await driver.transaction(limitMs(), async (native) => within(native, effect), complete);',
+    text: 'await driver.transaction(limitMs(), run, complete);',
     instead: `await driver.transaction(limitMs(), async () => undefined, complete);
-      await driver.transaction(limitMs(), async (native) => within(native, effect), async () => undefined);`,
+      await driver.transaction(limitMs(), run, async () => undefined);`,
   },
   noInbox: {
     what: 'without an inbox',

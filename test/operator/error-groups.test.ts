@@ -192,8 +192,8 @@ describe('error groups', () => {
         (row) => row['reason'],
       );
     await expect.poll(left, { interval: 100 }).toEqual(['kept', 'young']);
-    expect(await database.sql(`select from $S.bulk_item`)).toHaveLength(2);
-    expect(await database.sql(`select from $S.bulk_parcel`)).toHaveLength(2);
+    await expect.poll(() => database.sql(`select from $S.bulk_item`), { interval: 100 }).toHaveLength(2);
+    await expect.poll(() => database.sql(`select from $S.bulk_parcel`), { interval: 100 }).toHaveLength(2);
     expect((await groups()).map(({ total, trend }) => [total, Math.max(...trend)])).toEqual([
       [0, 0],
       [2, 0],
