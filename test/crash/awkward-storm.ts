@@ -250,5 +250,7 @@ function countJournals(crew: Crew): Pick<AwkwardReport, 'misdeeds' | 'verbs' | '
     if (acted !== undefined) verbs[acted] = (verbs[acted] ?? 0) + 1;
     if (line.startsWith('start ')) starts.set(line, (starts.get(line) ?? 0) + 1);
   }
-  return { misdeeds, verbs, mostStarts: Math.max(0, ...starts.values()) };
+  let mostStarts = 0;
+  for (const times of starts.values()) mostStarts = Math.max(mostStarts, times);
+  return { misdeeds, verbs, mostStarts };
 }
