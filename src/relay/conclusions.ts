@@ -255,7 +255,7 @@ export class Conclusions<Tx> {
     return { settlement, onAnswer };
   }
 
-  /** What is told of a dead letter whose own result the database could not take. */
+  /** The event of a dead letter whose own result the database refused. */
   #impossible(
     delivery: Delivery,
     handler: HandlerDefinition<Tx>,

@@ -41,10 +41,9 @@ export class PostgresJsOpen {
   /** What a cursor's function returns to end it. */
   readonly #closeCursor: unknown;
   readonly #isLost: () => boolean;
+  readonly #rest: RestLimit;
   /** Of each COPY that runs: its stream, once the server has begun it. */
   readonly #copies = new Map<OpenStatement, { stream?: CopyStream; readonly ended: PromiseWithResolvers<void> }>();
-
-  readonly #rest: RestLimit;
 
   constructor(
     gate: TransactionGate,
