@@ -11,7 +11,7 @@ export function deadMessages<R extends Row>(rows: Rows<R>): DeadMessages {
   };
 }
 
-function shown({ _id, type, key, payload, attempts, replays, reason, error, deadAt }: Row): DeadMessage {
+function shown({ _id, eventType: type, key, payload, attempts, replays, reason, error, deadAt }: Row): DeadMessage {
   return {
     id: _id,
     type,

@@ -19,7 +19,7 @@ export function handleBy(
   kept: HandlerDefinition<unknown>,
 ): (message: HandledMessage, session: ClientSession) => Promise<void> {
   return async (message, session) => {
-    const { type, payload } = message.row;
+    const { eventType: type, payload } = message.row;
     const take = takes.get(type);
     if (take) {
       await take.handle(await readPayload(take.event, message.delivery, payload), session, contextOf(message));

@@ -1,7 +1,7 @@
 import type { DeadLetter } from '../relay/relay-store.ts';
 import type { Transport, TransportHost } from '../transport/transport.ts';
 import { answered } from './answered.ts';
-import { deliveryOf, type InboxRow } from './row.ts';
+import { deliveryOf, type InboxRow, readRow } from './row.ts';
 import type { Rows } from './rows.ts';
 import type { WorkerParts } from './worker.ts';
 
@@ -48,14 +48,15 @@ interface Turn {
 
 /** Gives why there is no copy of one of them. */
 async function copyDead({ rows, service, host, transport, idOf }: MirrorParts, turn: Turn): Promise<unknown> {
-  const found = (await answered(
+  const stored = await answered(
     host.effects,
     rows.collection
       .find({ service, state: 'dead', isMirrored: false, seq: { $gt: turn.after } } as object)
       .sort({ seq: 1 })
       .limit(AT_ONCE)
       .toArray(),
-  )) as unknown as InboxRow[];
+  );
+  const found = stored.map((row) => readRow(row) as InboxRow);
   turn.after = found.length < AT_ONCE ? -Infinity : (found.at(-1)?.seq ?? -Infinity);
   if (found.length === 0) return undefined;
   const byLetter = new Map(found.map((row) => [letterOf(row, idOf(row)), row]));

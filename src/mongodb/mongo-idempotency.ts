@@ -153,7 +153,7 @@ const DUPLICATE = 11_000;
 
 async function makeIndexes(records: Collection<RecordDocument>): Promise<void> {
   await records.createIndexes([
-    { name: 'holdfast_expires', key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+    { name: 'holdfast_expires', key: { ttlAt: 1 }, expireAfterSeconds: 0 },
     { name: 'holdfast_person', key: { person: 1 }, partialFilterExpression: { person: { $type: 'string' } } },
   ]);
 }

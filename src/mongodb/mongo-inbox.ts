@@ -73,7 +73,7 @@ export function mongoInbox<Session>(options: MongoInboxOptions<Session>): MongoI
     collection,
     service,
     effects: systemEffects,
-    endedAt: 'processedAt',
+    doneAt: ['firstProcessedAt', 'lastProcessedAt'],
     // Its id is what is remembered.
     dropped: { payload: 'null', headers: [] },
     whenDead: { isMirrored: false },

@@ -12,7 +12,7 @@ import type { DeadMessages } from './dead-messages.ts';
 import { Lines } from './lines.ts';
 import type { MongoDatabase } from './mongo-database.ts';
 import { publishRound } from './publish-round.ts';
-import { type OutboxRow, rowOf } from './row.ts';
+import { type OutboxRow, rowOf, storedRow } from './row.ts';
 import { Rows } from './rows.ts';
 import { hostOf, leasedWorker, runningUntil } from './running.ts';
 import { checkStart, type MongoStartOptions, type Running } from './start-options.ts';
@@ -56,7 +56,7 @@ export function mongoOutbox<Session>(options: MongoOutboxOptions<Session>): Mong
     collection,
     service,
     effects,
-    endedAt: 'publishedAt',
+    doneAt: ['publishedAt'],
     keepMs,
     indexes: [
       {
@@ -156,12 +156,12 @@ async function append(
     results.push(first === undefined ? { kind: 'stored', id } : { kind: 'duplicate', id: first });
   }
   const places = await placesOf(lines, session, fresh);
-  const created = new Date(systemEffects.now().wallMs);
+  const createdAt = new Date(systemEffects.now().wallMs);
   const written = fresh.map((message, place): OutboxRow => {
-    const about = { _id: message.id, service, seq: places[place] ?? 0, created };
+    const about = { _id: message.id, service, seq: places[place] ?? 0, createdAt };
     return Object.assign(rowOf(message, about), { publishedAt: null });
   });
-  if (written.length > 0) await rows.collection.insertMany(written, { session });
+  if (written.length > 0) await rows.collection.insertMany(written.map(storedRow), { session });
   return results;
 }
 

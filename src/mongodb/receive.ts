@@ -4,7 +4,7 @@ import type { ForeignMessage } from '../outbox/outbox-store.ts';
 import type { TransportHost } from '../transport/transport.ts';
 import { answered } from './answered.ts';
 import type { Lines } from './lines.ts';
-import { type InboxRow, rowOf } from './row.ts';
+import { type InboxRow, rowOf, storedRow } from './row.ts';
 import type { Rows } from './rows.ts';
 import { inTransaction } from './transaction.ts';
 
@@ -32,12 +32,15 @@ export function receiveInto(parts: ReceiveParts): TransportHost['receive'] {
     const known = messages.flatMap((message, place) => (fresh.has(place) ? [] : [`${service} ${message.id}`]));
     // Not in the transaction: a message that is being handled would make the server refuse it.
     if (known.length > 0) {
-      const arrived = rows.collection.updateMany({ _id: { $in: known } }, { $set: { lastAt: at } });
-      await answered(systemEffects, arrived);
+      const isProcessed = { $ne: ['$firstProcessedAt', null] };
+      const change = { lastArrivedAt: at, lastProcessedAt: { $cond: [isProcessed, at, null] } };
+      await answered(systemEffects, rows.collection.updateMany({ _id: { $in: known } }, [{ $set: change }]));
     }
     return messages.map(({ id }, place) => ({ kind: fresh.has(place) ? 'stored' : 'duplicate', id }));
   };
 }
+
+const NOT_PROCESSED = { firstProcessedAt: null, lastProcessedAt: null };
 
 /** Gives the places in the batch of those that were not there. */
 async function store(
@@ -56,10 +59,10 @@ async function store(
     const id = `${service} ${message.id}`;
     if (known.has(id)) continue;
     known.add(id);
-    const arrived = { sourceId: message.sourceId, firstAt: at, lastAt: at, processedAt: null, isMirrored: false };
-    const about = { _id: id, service, seq: first + place, created: at };
+    const arrived = { sourceId: message.sourceId, lastArrivedAt: at, ...NOT_PROCESSED, isMirrored: false };
+    const about = { _id: id, service, seq: first + place, createdAt: at };
     fresh.set(place, Object.assign(rowOf(message, about), arrived));
   }
-  if (fresh.size > 0) await rows.collection.insertMany([...fresh.values()], { session });
+  if (fresh.size > 0) await rows.collection.insertMany([...fresh.values()].map(storedRow), { session });
   return new Set(fresh.keys());
 }

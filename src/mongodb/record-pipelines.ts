@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb';
 import type { Claim, RunEnd } from '../idempotency/idempotency-store.ts';
+import { NO_REPLY, storedReply } from './record-document.ts';
 
 /*
  * Each step is one update whose pipeline decides and writes at once, by the clock of the server: nobody comes in between. The rules are
@@ -9,12 +10,12 @@ import type { Claim, RunEnd } from '../idempotency/idempotency-store.ts';
 
 const NOW = '$$NOW';
 // Of a record that is being made there is no field yet, and nothing that is missing is greater than a date.
-const IS_LIVE: Document = { $gt: ['$expiresAt', NOW] };
+const IS_LIVE: Document = { $gt: ['$ttlAt', NOW] };
 const IS_OVER: Document = { $lte: ['$leaseUntil', NOW] };
 
 /** Claims: makes the record, takes it over, holds it again, or leaves it. */
 export function claimPipeline(claim: Claim): Document[] {
-  const isSame: Document = { $eq: ['$fingerprint', text(claim.fingerprint)] };
+  const isSame: Document = { $eq: ['$requestHash', text(claim.fingerprint)] };
   const isRunning: Document = { $eq: ['$status', 'processing'] };
   const isMine: Document = { $eq: ['$owner', text(claim.owner)] };
   const isLost: Document = {
@@ -30,7 +31,7 @@ export function claimPipeline(claim: Claim): Document[] {
 
 /** Renews what is still its own; to be used with `renewable`. */
 export function renewPipeline({ leaseMs, keepMs }: Claim): Document[] {
-  return [{ $set: { leaseUntil: after(leaseMs), expiresAt: after(keepMs) } }];
+  return [{ $set: { leaseUntil: after(leaseMs), ttlAt: after(keepMs) } }];
 }
 
 /** Finds the record of a claim that may be renewed. */
@@ -44,13 +45,15 @@ export function endPipeline(claim: Claim, end: RunEnd): Document[] {
     $and: [IS_LIVE, { $eq: ['$owner', text(claim.owner)] }, { $eq: ['$status', 'processing'] }],
   };
   // As if there were none from now on; the server takes it away in its time.
-  if (end.kind === 'release') return choose([[isOpen, changed({ expiresAt: NOW })]]);
-  const times = { leaseUntil: NOW, updatedAt: NOW, expiresAt: after(claim.keepMs) };
+  if (end.kind === 'release') return choose([[isOpen, changed({ ttlAt: NOW })]]);
+  const times = { leaseUntil: NOW, updatedAt: NOW, ttlAt: after(claim.keepMs) };
   const outcome = (forget: Document | false): Document => {
     if (end.kind === 'doubt') return { status: 'unknown', ...times };
-    const { head, body } = end.reply;
-    const kept = (value: unknown): Document => ({ $cond: [forget, null, { $literal: value }] });
-    return { status: end.status, ...times, head: kept(head), body: kept(body ?? null) };
+    const kept = Object.entries(storedReply(end.reply)).map(([field, value]: [string, unknown]) => [
+      field,
+      { $cond: [forget, null, { $literal: value }] },
+    ]);
+    return { status: end.status, ...times, ...(Object.fromEntries(kept) as Document) };
   };
   return choose([
     [{ $not: [IS_LIVE] }, { ...claimed(claim), ...outcome(false) }],
@@ -60,7 +63,7 @@ export function endPipeline(claim: Claim, end: RunEnd): Document[] {
 
 /** Forgets a person, and what was answered. */
 export const ERASE: Document[] = [
-  { $set: { person: null, head: null, body: null, forget: { $in: ['$status', ['processing', 'unknown']] } } },
+  { $set: { person: null, ...NO_REPLY, forget: { $in: ['$status', ['processing', 'unknown']] } } },
 ];
 
 /** Finds what is a person's: what counts, or all of it. */
@@ -85,17 +88,16 @@ function claimed({ id, domain, person, fingerprint, owner, leaseMs, keepMs }: Cl
     _id: text(id),
     domain: text(domain),
     person: text(person),
-    fingerprint: text(fingerprint),
+    requestHash: text(fingerprint),
     status: 'processing',
     owner: text(owner),
     run: 1,
     leaseUntil: after(leaseMs),
-    head: null,
-    body: null,
+    ...NO_REPLY,
     forget: false,
     createdAt: NOW,
     updatedAt: NOW,
-    expiresAt: after(keepMs),
+    ttlAt: after(keepMs),
   };
 }
 

@@ -1,24 +1,26 @@
 import type { RetryState } from '../kernel/retry-state.ts';
 import type { NewMessage } from '../outbox/outbox-store.ts';
 import type { Delivery, DeliveryError } from '../relay/relay-store.ts';
+import { jsonText, type StoredJson, storedJson } from './stored-json.ts';
 
 /** `waiting`: tried and failed, to be tried again at `dueAt`. `dead`: failed for good. Both hold up later ones of their key. */
 export type RowState = 'open' | 'waiting' | 'dead' | 'done' | 'discarded';
 
-/** A message as it lies in a collection, on its way out or come in. */
+/** A message of a collection, on its way out or come in. */
 export interface Row {
   readonly _id: string;
   /** Whose it is. */
   readonly service: string;
-  readonly type: string;
+  readonly eventType: string;
   readonly key: string | null;
   readonly aggType: string | null;
   readonly aggId: string | null;
   /** JSON text. */
   readonly payload: string;
-  readonly created: Date;
+  readonly createdAt: Date;
   readonly traceparent: string | null;
-  readonly tracestate: string | null;
+  /** Empty: none. */
+  readonly tracestate: string;
   /** Its place in line: greater than that of every message of its key before it. */
   readonly seq: number;
   readonly state: RowState;
@@ -31,6 +33,8 @@ export interface Row {
   /** Why it is dead. */
   readonly reason: string | null;
   readonly deadAt: Date | null;
+  /** When it was done or discarded; the server removes it some time after that. */
+  readonly endedAt: Date | null;
   readonly source: string;
   readonly target: string | null;
   readonly generation: number | null;
@@ -40,8 +44,12 @@ export interface Row {
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
+/** A row as it lies in its collection: with a payload that people and queries can read. */
+export type StoredRow = Omit<Row, 'payload'> & { readonly payload: StoredJson };
+
 /** A message in the outbox. */
 export interface OutboxRow extends Row {
+  /** When a broker had it. `null` for ever: it was discarded. */
   readonly publishedAt: Date | null;
 }
 
@@ -49,26 +57,28 @@ export interface OutboxRow extends Row {
 export interface InboxRow extends Row {
   /** Where it was found first: `kafka:topic@partition@offset`, `amqp:exchange@routingKey@id`. */
   readonly sourceId: string;
-  readonly firstAt: Date;
-  /** When it arrived last; later than `firstAt` when it came again. */
-  readonly lastAt: Date;
-  readonly processedAt: Date | null;
+  /** When it arrived last; later than `createdAt` when it came again. */
+  readonly lastArrivedAt: Date;
+  /** When its effect was committed. `null` for ever: it was discarded. */
+  readonly firstProcessedAt: Date | null;
+  /** The same, or when it arrived last after that, which had no effect. */
+  readonly lastProcessedAt: Date | null;
   /** A copy is where the broker keeps dead letters. */
   readonly isMirrored: boolean;
 }
 
 /** A new row of a message. */
-export function rowOf(message: NewMessage, about: Pick<Row, '_id' | 'service' | 'seq' | 'created'>): Row {
+export function rowOf(message: NewMessage, about: Pick<Row, '_id' | 'service' | 'seq' | 'createdAt'>): Row {
   const { type, payload, source } = message;
   return {
     ...about,
-    type,
+    eventType: type,
     key: message.key ?? null,
     aggType: message.aggregateType ?? null,
     aggId: message.aggregateId ?? null,
     payload,
     traceparent: message.traceparent ?? null,
-    tracestate: message.tracestate ?? null,
+    tracestate: message.tracestate ?? '',
     state: 'open',
     attempts: 0,
     replays: 0,
@@ -77,6 +87,7 @@ export function rowOf(message: NewMessage, about: Pick<Row, '_id' | 'service' | 
     error: null,
     reason: null,
     deadAt: null,
+    endedAt: null,
     source,
     target: message.target ?? null,
     generation: message.generation ?? null,
@@ -88,6 +99,16 @@ export function rowOf(message: NewMessage, about: Pick<Row, '_id' | 'service' | 
   };
 }
 
+/** A row as it is written. */
+export function storedRow(row: Row): StoredRow {
+  return { ...row, payload: storedJson(row.payload) };
+}
+
+/** The row that was written. */
+export function readRow(stored: StoredRow): Row {
+  return { ...stored, payload: jsonText(stored.payload) };
+}
+
 /** The row as the parts of a relay know it. */
 export function deliveryOf(row: Row, id: string): Delivery {
   return {
@@ -96,7 +117,7 @@ export function deliveryOf(row: Row, id: string): Delivery {
     state: row.state === 'waiting' ? 'waiting' : 'ready',
     version: 0,
     id,
-    type: row.type,
+    type: row.eventType,
     key: row.key ?? undefined,
     payload: row.payload,
     attempts: row.attempts,
@@ -113,8 +134,8 @@ export function deliveryOf(row: Row, id: string): Delivery {
     correlationId: row.correlationId ?? undefined,
     causationId: row.causationId ?? undefined,
     traceparent: row.traceparent ?? undefined,
-    tracestate: row.tracestate ?? undefined,
+    tracestate: row.tracestate || undefined,
     headers: row.headers.length > 0 ? Object.fromEntries(row.headers) : undefined,
-    createdAtMs: row.created.getTime(),
+    createdAtMs: row.createdAt.getTime(),
   };
 }

@@ -5,7 +5,7 @@ import { BATCH_BYTES, BatchLimit } from '../transport/batch-limit.ts';
 import { answered } from './answered.ts';
 import { ownCollection } from './collections.ts';
 import type { HeldLease } from './lease.ts';
-import type { Row, RowState } from './row.ts';
+import { readRow, type Row, type RowState, type StoredRow } from './row.ts';
 import { inTransaction } from './transaction.ts';
 
 /** What rows are kept by. */
@@ -14,8 +14,8 @@ export interface RowsParts<R extends Row> {
   readonly collection: string;
   readonly service: string;
   readonly effects: Effects;
-  /** Where it is written when a row has ended, by which the server clears it away. */
-  readonly endedAt: keyof R & string;
+  /** Where it is written too when a row is done. */
+  readonly doneAt: readonly (keyof R & string)[];
   /** What a row does not need any more once it has ended. */
   readonly dropped?: Partial<R>;
   /** What else is written when one is dead. */
@@ -57,7 +57,7 @@ const OPEN: readonly RowState[] = ['open', 'waiting'];
 
 /** The messages of one service in one collection. */
 export class Rows<R extends Row> {
-  readonly collection: Collection<Row>;
+  readonly collection: Collection<StoredRow>;
   readonly #parts: RowsParts<R>;
   /** What was late is read again in halves: over a slow link the same rows would be late for ever. */
   readonly #limit: BatchLimit;
@@ -65,15 +65,15 @@ export class Rows<R extends Row> {
   constructor(parts: RowsParts<R>) {
     this.#parts = parts;
     this.#limit = new BatchLimit(parts.effects);
-    this.collection = ownCollection<Row>(parts.db, parts.collection);
+    this.collection = ownCollection<StoredRow>(parts.db, parts.collection);
   }
 
   async prepare(): Promise<void> {
-    const { db, collection, endedAt, keepMs, indexes = [] } = this.#parts;
+    const { db, collection, keepMs, indexes = [] } = this.#parts;
     await this.collection.createIndexes([{ name: 'holdfast_line', key: { service: 1, state: 1, seq: 1 } }, ...indexes]);
     const [name, expireAfterSeconds] = ['holdfast_ended', Math.ceil(keepMs / 1000)];
     try {
-      await this.collection.createIndex({ [endedAt]: 1 }, { name, expireAfterSeconds });
+      await this.collection.createIndex({ endedAt: 1 }, { name, expireAfterSeconds });
     } catch (error) {
       // It is there with another time.
       if ((error as { code?: unknown }).code !== INDEX_DIFFERS) throw error;
@@ -97,7 +97,7 @@ export class Rows<R extends Row> {
     for (const { _id: id, key } of holders) if (key !== null && !given.has(id)) held.add(key);
     const open = await this.#limit.carry(() => answered(effects, this.#open(limit, busy.ids, held)));
     const rows = [...waited, ...open].toSorted((a, b) => a.seq - b.seq).slice(0, limit);
-    return { rows: rows as unknown as R[], nextDueInMs: nextDueIn(holders) };
+    return { rows, nextDueInMs: nextDueIn(holders) };
   }
 
   /** Writes that rows have ended well. Needs no lease: it is true whoever says it. */
@@ -132,7 +132,7 @@ export class Rows<R extends Row> {
   async dead(limit: number): Promise<readonly R[]> {
     const { service, effects } = this.#parts;
     const found = this.collection.find({ service, state: 'dead' }).sort({ seq: 1 }).limit(limit).toArray();
-    return (await answered(effects, found)) as unknown as R[];
+    return (await answered(effects, found)).map((row) => readRow(row) as R);
   }
 
   /** Lets a dead one be tried anew, at its place in line. False: it is not dead. */
@@ -150,20 +150,21 @@ export class Rows<R extends Row> {
     return matchedCount === 1;
   }
 
-  #dead(id: string): Filter<Row> {
+  #dead(id: string): Filter<StoredRow> {
     return { _id: id, service: this.#parts.service, state: 'dead' };
   }
 
-  #asRead({ _id, attempts, replays }: R): Filter<Row> {
+  #asRead({ _id, attempts, replays }: R): Filter<StoredRow> {
     return { _id, state: { $in: [...OPEN] }, attempts, replays };
   }
 
   #end(state: 'done' | 'discarded'): Document[] {
-    const { endedAt, dropped = {} } = this.#parts;
-    return [{ $set: { state, [endedAt]: '$$NOW', dueAt: null, retry: null, ...dropped } }];
+    const { doneAt, dropped = {} } = this.#parts;
+    const done = state === 'done' ? Object.fromEntries(doneAt.map((field) => [field, '$$NOW'])) : {};
+    return [{ $set: { state, endedAt: '$$NOW', ...done, dueAt: null, retry: null, ...dropped } }];
   }
 
-  #waited(due: readonly Holder[], limit: number): Promise<Row[]> {
+  #waited(due: readonly Holder[], limit: number): Promise<R[]> {
     return this.#upTo(this.collection.find({ _id: { $in: due.map(({ _id: id }) => id) }, state: 'waiting' }), limit);
   }
 
@@ -171,23 +172,23 @@ export class Rows<R extends Row> {
    * Open ones in the order of their places, without those of keys that are held. In a transaction, for one state of the data: a walk that
    * sees what is committed meanwhile would find a message and miss the one before it, whose place it has passed.
    */
-  #open(limit: number, busyIds: readonly string[], held: ReadonlySet<string>): Promise<Row[]> {
+  #open(limit: number, busyIds: readonly string[], held: ReadonlySet<string>): Promise<R[]> {
     const { db, service } = this.#parts;
     const types = this.#parts.types?.();
     // Not one query with those that waited: that would sort all that is open, and not walk along the index until there is enough.
-    const wanted: Filter<Row> = {
+    const wanted: Filter<StoredRow> = {
       service,
       state: 'open',
       _id: { $nin: [...busyIds] },
       key: { $nin: asManyAs(held) },
       // Of those that are left alone, the ones with a key are needed to know what stands behind them.
-      ...(types && { $or: [{ type: { $in: [...types] } }, { key: { $ne: null } }] }),
+      ...(types && { $or: [{ eventType: { $in: [...types] } }, { key: { $ne: null } }] }),
     };
     return inTransaction(db.client, (session) => {
       const passed = new Set<string>();
-      return this.#upTo(this.collection.find(wanted, { session }).sort({ seq: 1 }), limit, ({ key, type }) => {
+      return this.#upTo(this.collection.find(wanted, { session }).sort({ seq: 1 }), limit, ({ key, eventType }) => {
         if (key !== null && (held.has(key) || passed.has(key))) return false;
-        const isTaken = !types || types.includes(type);
+        const isTaken = !types || types.includes(eventType);
         if (!isTaken && key !== null) passed.add(key);
         return isTaken;
       });
@@ -196,16 +197,17 @@ export class Rows<R extends Row> {
 
   /** Up to so many that fit, and no more than memory bears, or than was answered in time. What is left out comes with the next. */
   async #upTo(
-    cursor: FindCursor<WithId<Row>>,
+    cursor: FindCursor<WithId<StoredRow>>,
     limit: number,
-    fits: (row: Row) => boolean = () => true,
-  ): Promise<Row[]> {
+    fits: (row: StoredRow) => boolean = () => true,
+  ): Promise<R[]> {
     const share = this.#limit.bytes / BATCH_BYTES;
     const count = Math.max(1, Math.floor(limit * share));
-    const rows: Row[] = [];
+    const rows: R[] = [];
     let size = 0;
-    for await (const row of cursor.batchSize(share < 1 ? Math.max(1, Math.floor(MOST_IN_ANSWER * share)) : limit)) {
-      if (!fits(row)) continue;
+    for await (const stored of cursor.batchSize(share < 1 ? Math.max(1, Math.floor(MOST_IN_ANSWER * share)) : limit)) {
+      if (!fits(stored)) continue;
+      const row = readRow(stored) as R;
       rows.push(row);
       size += row.payload.length;
       if (rows.length === count || size > MOST_CHARACTERS * share) break;

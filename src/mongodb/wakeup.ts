@@ -1,7 +1,7 @@
 import type { ChangeStream, Collection } from 'mongodb';
 import type { Effects } from '../kernel/effects.ts';
 import { linkAbort } from '../kernel/abort-link.ts';
-import type { Row } from './row.ts';
+import type { StoredRow } from './row.ts';
 
 /** How long no change stream is asked for after one has failed: then there is polling alone. */
 const ASK_AGAIN_AFTER_MS = 5_000;
@@ -11,7 +11,7 @@ const GONE: readonly string[] = ['drop', 'rename', 'dropDatabase', 'invalidate']
 
 /** Ends waits early when something was written that concerns a service. It may miss something: who waits, waits for a limited time. */
 export class Wakeup {
-  readonly #collection: Collection<Row>;
+  readonly #collection: Collection<StoredRow>;
   readonly #service: string;
   readonly #effects: Effects;
   readonly #onDropped: () => void;
@@ -21,7 +21,7 @@ export class Wakeup {
   #wake: (() => void) | undefined;
 
   /** `onDropped` is called when the collection was dropped or renamed. */
-  constructor(collection: Collection<Row>, service: string, effects: Effects, onDropped: () => void) {
+  constructor(collection: Collection<StoredRow>, service: string, effects: Effects, onDropped: () => void) {
     this.#collection = collection;
     this.#service = service;
     this.#effects = effects;

@@ -19,7 +19,7 @@ async function stage(server: TestServer, types?: readonly string[]) {
     collection: 'inbox_messages',
     service,
     effects: systemEffects,
-    endedAt: 'processedAt',
+    doneAt: [],
     keepMs: 60_000,
     ...(types && { types: () => types }),
   });
@@ -27,7 +27,7 @@ async function stage(server: TestServer, types?: readonly string[]) {
   let places = 0;
   /** A row as it lies there, behind those that were made before it. */
   const row = (id: string, about: Partial<Row> = {}): Row => {
-    const at = { _id: `${service} ${id}`, service, seq: (places += 1), created: new Date() };
+    const at = { _id: `${service} ${id}`, service, seq: (places += 1), createdAt: new Date() };
     return { ...rowOf(message(id), at), ...about };
   };
   const read = async () => (await rows.read(100)).rows.map(({ _id: id }) => id.slice(service.length + 1));
@@ -115,9 +115,9 @@ describe('the order of a key in an inbox', () => {
     const { rows, row, read } = await stage(mongodb, ['order.placed']);
     await rows.collection.insertMany([
       row('before'),
-      row('unknown', { type: 'order.new' }),
+      row('unknown', { eventType: 'order.new' }),
       row('behind'),
-      row('keyless unknown', { type: 'order.new', key: null }),
+      row('keyless unknown', { eventType: 'order.new', key: null }),
       row('keyless', { key: null }),
       row('other', { key: 'o' }),
     ]);
@@ -135,7 +135,7 @@ describe('the order of a key in an inbox', () => {
 
   test('stays when a message and the one behind it are committed while rows are read [S1.9]', async ({ mongodb }) => {
     const { db, service, rows, row } = await stage(mongodb, ['order.placed']);
-    const left = { key: 'left', type: 'order.new' };
+    const left = { key: 'left', eventType: 'order.new' };
     const [early, late] = [row('m1', { seq: 5 }), row('m2', { seq: 25 })];
     const before = [0, 10, 20].map((seq) => row(`left${seq}`, { ...left, seq }));
     await rows.collection.insertMany([...before, row('other', { key: 'o', seq: 30 })]);

@@ -17,7 +17,7 @@ async function stage(server: TestServer, copyDead: Transport['copyDead']) {
   const { db, service: name } = openDb(server);
   const service = `${name}-mirror`;
   const about = { db, collection: 'inbox_messages', service, effects: systemEffects, keepMs: 60_000 };
-  const rows = new Rows<InboxRow>({ ...about, endedAt: 'processedAt' });
+  const rows = new Rows<InboxRow>({ ...about, doneAt: [] });
   await rows.prepare();
   const kill = async (...ids: string[]) => {
     const dead = ids.map((id, place) => {
@@ -26,7 +26,7 @@ async function stage(server: TestServer, copyDead: Transport['copyDead']) {
         _id: `${service} ${id}`,
         service,
         seq: place + 1,
-        created: new Date(),
+        createdAt: new Date(),
       });
       return Object.assign(row, { state: 'dead' as const, deadAt: new Date(), isMirrored: false });
     });

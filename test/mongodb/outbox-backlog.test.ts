@@ -71,7 +71,7 @@ test('messages that are too much for a slow link to MongoDB are read in halves u
     collection: 'outbox_events',
     service,
     effects: { ...systemEffects, setTimer },
-    endedAt: 'publishedAt',
+    doneAt: [],
     keepMs: 60_000,
   });
   const found: string[] = [];

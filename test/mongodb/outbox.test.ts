@@ -60,8 +60,14 @@ describe('an outbox in MongoDB', () => {
     const { outbox, start, rows, service } = stage(mongodb);
     await send(outbox, 'o1', 1);
     const open = await rows.findOne({ service });
-    expect(open).toMatchObject({ aggType: 'order', aggId: 'o1', type: 'order.placed', key: 'o1', publishedAt: null });
-    expect(open).toMatchObject({ payload: '{"orderId":"o1","n":1}', traceparent: null, tracestate: null });
+    expect(open).toMatchObject({
+      aggType: 'order',
+      aggId: 'o1',
+      eventType: 'order.placed',
+      key: 'o1',
+      publishedAt: null,
+    });
+    expect(open).toMatchObject({ payload: { orderId: 'o1', n: 1 }, traceparent: null, tracestate: '' });
     await start();
     await expect.poll(() => rows.countDocuments({ service, publishedAt: { $type: 'date' } })).toBe(1);
   });
