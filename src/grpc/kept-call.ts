@@ -1,3 +1,4 @@
+import { isCredentialHeader } from '../idempotency/http/http-reply.ts';
 import type { KeptReply, RunEnd } from '../idempotency/idempotency-store.ts';
 import type { MetadataLike, StatusLike } from './grpc-types.ts';
 
@@ -5,7 +6,7 @@ import type { MetadataLike, StatusLike } from './grpc-types.ts';
 interface Head {
   readonly code: number;
   readonly details: string;
-  /** Metadata of the status, such as the details of an error. Bytes are base64 in a list of one. */
+  /** Metadata of the status, such as the details of an error, without credentials. Bytes are base64 in a list of one. */
   readonly trailers?: readonly (readonly [name: string, value: string | readonly [base64: string]])[];
   /** The message was too large to be kept. */
   readonly cut?: true;
@@ -46,10 +47,12 @@ export function keptCall({ head, body }: KeptReply, newMetadata: () => MetadataL
 }
 
 function trailersOf(metadata: MetadataLike | null | undefined): NonNullable<Head['trailers']> {
-  return Object.entries(metadata?.toJSON() ?? {}).flatMap(([name, values]) =>
-    values.map(
-      (value) =>
-        [name, typeof value === 'string' ? value : ([Buffer.from(value).toString('base64')] as const)] as const,
-    ),
-  );
+  return Object.entries(metadata?.toJSON() ?? {})
+    .filter(([name]) => !isCredentialHeader(name.toLowerCase()))
+    .flatMap(([name, values]) =>
+      values.map(
+        (value) =>
+          [name, typeof value === 'string' ? value : ([Buffer.from(value).toString('base64')] as const)] as const,
+      ),
+    );
 }

@@ -5,6 +5,7 @@ import type { OpenRun, RunFacts } from '../idempotency/entry.ts';
 import { missedFormat, readKeyHeader } from '../idempotency/http/key-header.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
 import { checkTimes } from '../idempotency/check-idempotency-options.ts';
+import { knownPerson } from '../idempotency/known-person.ts';
 import type {
   GrpcLike,
   MetadataLike,
@@ -22,8 +23,9 @@ export interface ServerInterceptorOptions {
   /** The services to guard: `[Orders.service]`. Calls to others pass. */
   readonly services: readonly ServiceLike[];
   /**
-   * Who calls, so that nobody is ever answered with somebody else's reply; `'anyone'` where the key alone may say it. What it throws
-   * ends the call: `{ code, details }` as it says, anything else with INTERNAL.
+   * Who calls, so that nobody is ever answered with somebody else's reply; `'anyone'` where the key alone may say it. `''`, `null`
+   * and nothing end the call with UNAUTHENTICATED. What it throws ends the call: `{ code, details }` as it says, anything else with
+   * INTERNAL.
    */
   readonly person: ((metadata: MetadataLike, path: string) => string) | 'anyone';
   /** Paths that are guarded, `/shop.Orders/Place`. Default: all unary methods of the services. */
@@ -174,8 +176,8 @@ class GuardedCall<Tx> {
     const wanted = missedFormat(key.key, keyFormat, 'server');
     if (wanted !== undefined) return this.#refuse(keyRefused('key-invalid', `must be ${wanted}`));
     const { path } = this.#method;
-    const who = person === 'anyone' ? null : person(metadata, path);
-    if (who === '' || who === undefined) return this.#refuse(PERSON_UNKNOWN);
+    const who = person === 'anyone' ? null : knownPerson('serverInterceptor()', person(metadata, path));
+    if (who === undefined) return this.#refuse(PERSON_UNKNOWN);
     const entry = await this.#idempotency.enter({
       ...rest,
       domain: path,

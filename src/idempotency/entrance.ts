@@ -5,7 +5,7 @@ import type { Entry, EntryRequest } from './entry.ts';
 import { HeldRun } from './held-run.ts';
 import type { IdempotencyAbout } from './idempotency-event.ts';
 import type { Claim, ClaimAnswer } from './idempotency-store.ts';
-import { personId, recordId } from './record-id.ts';
+import { personId, recordFingerprint, recordId } from './record-id.ts';
 import { Reaper } from './reaper.ts';
 import { Repeater } from './repeater.ts';
 import type { StoreCalls } from './store-calls.ts';
@@ -35,14 +35,14 @@ export class Entrance<Tx> {
   }
 
   async enter(request: EntryRequest): Promise<Entry<Tx>> {
-    const { domain, key, person, fingerprint, leaseMs, keepMs } = request;
+    const { domain, key, person, leaseMs, keepMs } = request;
     const id = recordId(this.#service, domain, person, key);
     const about = { service: this.#service, domain, key, id };
     const claim: Claim = {
       id,
       domain,
       person: person === null ? null : personId(this.#service, person),
-      fingerprint,
+      fingerprint: recordFingerprint(this.#service, request),
       owner: newId(),
       leaseMs,
       // A record that was forgotten while it is held would let a second run in.

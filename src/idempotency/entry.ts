@@ -8,7 +8,7 @@ export interface EntryRequest {
   readonly key: string;
   /** Who asks, so that nobody is answered with somebody else's reply. `null`: the key alone says it. */
   readonly person: string | null;
-  /** A digest of what is asked for, from `fingerprint`. */
+  /** A digest of what is asked for. The record gets a keyed digest of it. */
   readonly fingerprint: string;
   /** What to do when it began before and nobody knows how it ended: say so, or run again under this claim. */
   readonly unknown: 'tell' | 'take';

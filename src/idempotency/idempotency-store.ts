@@ -12,7 +12,7 @@ export interface Claim {
   readonly domain: string;
   /** SHA-256 of service and who asked, as base64url, for erasing by person. `null`: nobody in particular. */
   readonly person: string | null;
-  /** Of the request. Two requests with one key and different fingerprints are not the same request. */
+  /** A keyed digest of the request. Two requests with one key and different fingerprints are not the same request. */
   readonly fingerprint: string;
   /** Made for this one claim. Whoever claims again with the same owner is told the same: a lost answer may be asked for again. */
   readonly owner: string;

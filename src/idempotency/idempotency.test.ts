@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { finish } from '../../test/idempotency/faulty-store.ts';
 import { ask, watched } from '../../test/idempotency/watched.ts';
+import { sha256 } from '../system/sha256.ts';
 import { virtualTime } from '../testing/virtual-time.ts';
 import type { Entry } from './entry.ts';
 import { idempotency } from './idempotency.ts';
@@ -221,6 +222,22 @@ describe('records', () => {
     await (await letIn({ key: 'secret-key', person: 'ann@example.org' })).end(finish('"x"'));
     const found = await idem.find({ domain: 'POST /orders', key: 'secret-key', person: 'ann@example.org' });
     expect(JSON.stringify(found)).not.toMatch(/secret-key|ann@example/);
+  });
+
+  test('hold a digest of the request that no other record has, and every process makes the same [S1.2]', async () => {
+    const { idem, letIn } = watched();
+    const other = watched();
+    const fingerprint = sha256('{"password":"hunter2"}');
+    const found = new Set<string>();
+    for (const one of [{ key: 'a' }, { key: 'b' }, { key: 'a', person: 'bob' }, { key: 'a', domain: 'd' }]) {
+      const name = { domain: 'POST /orders', person: 'ann', ...one };
+      await letIn({ ...one, fingerprint });
+      await other.letIn({ ...one, fingerprint });
+      const [mine, theirs] = [await idem.find(name), await other.idem.find(name)];
+      expect(mine?.fingerprint).toBe(theirs?.fingerprint);
+      found.add(mine?.fingerprint ?? '');
+    }
+    expect([found.size, found.has(fingerprint)]).toEqual([4, false]);
   });
 
   test('of a person are erased: what was answered is gone, that it was done is not', async () => {

@@ -59,6 +59,17 @@ describe('once', () => {
     });
   });
 
+  test('refuses an id that could not be read, and takes null for nobody in particular', async () => {
+    const { idem } = watched();
+    const user: { readonly id?: string } = {};
+    const work = async (): Promise<number> => 1;
+    await expect(idem.once('k', work, { person: user.id as string })).rejects.toMatchObject({
+      code: 'INVALID_OPTIONS',
+    });
+    await expect(idem.once('k', work, { person: '' })).rejects.toMatchObject({ code: 'INVALID_OPTIONS' });
+    expect(await idem.once('k', work, { person: null })).toBe(1);
+  });
+
   test('runs unguarded when no store answers and that was chosen, with the same keys for others', async () => {
     const { idem, store, time } = watched();
     const keys: string[] = [];

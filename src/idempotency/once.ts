@@ -20,11 +20,14 @@ export interface OnceOptions<T> extends Pick<
 > {
   /** What the key is for: equal keys in two domains are two things. Default `'once'`. */
   readonly domain?: string | undefined;
-  /** For whom, so that it can be erased; equal keys of two persons are two things. Default: nobody in particular. */
-  readonly person?: string | null | undefined;
   /**
-   * What is asked for, if the key does not say it all: anything that JSON can hold. With another one the key is refused. Values of
-   * fields whose name speaks of a secret do not count.
+   * For whom, so that it can be erased; equal keys of two persons are two things. Left out or `null`: nobody in particular.
+   * `undefined` is refused, for an id that could not be read is not everybody's.
+   */
+  readonly person?: string | null;
+  /**
+   * What is asked for, if the key does not say it all: anything that JSON can hold. With another one the key is refused. Only a
+   * keyed digest of it is stored.
    */
   readonly input?: unknown;
   /**
@@ -227,7 +230,10 @@ function checkOnceOptions<Tx, T>(work: Work<Tx, T>, options: OnceOptions<T>): vo
       'whenStoreDown',
       'signal',
     ]);
-    const { unknown, onThrow, whenStoreDown } = options;
+    const { person, unknown, onThrow, whenStoreDown } = options;
+    if ('person' in options && person === undefined) {
+      check.refuse('person', person, 'pass the id as text, or null where the key alone says it');
+    }
     if (unknown !== undefined && typeof unknown !== 'function') check.word('unknown', unknown, ['refuse', 'rerun']);
     if (onThrow !== undefined) check.word('onThrow', onThrow, ['release', 'keep', 'doubt']);
     if (whenStoreDown !== undefined) check.word('whenStoreDown', whenStoreDown, ['refuse', 'run']);

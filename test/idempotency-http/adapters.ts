@@ -47,6 +47,8 @@ export type Handle<Tx> = (work: Work<Tx>) => Promise<Reply | undefined>;
  */
 export type CommonOptions = Omit<RouteOptions<never>, 'person' | 'unknown' | 'compare'> & {
   readonly unknown?: 'refuse' | 'rerun' | ((order: string) => Promise<Resolution>) | undefined;
+  /** What the route's resolver makes of the header `x-person`, right or wrong. Default: the header. */
+  readonly identify?: ((person: string) => unknown) | undefined;
 };
 
 /** A server on a port of its own. */
@@ -106,12 +108,12 @@ export const TRIED_HARDER: readonly Adapter[] = ADAPTERS.slice(0, amount(4, ADAP
 
 /** The options as a framework takes them whose requests have headers that `header` reads. */
 function routeOptions<Req>(
-  { unknown, ...options }: CommonOptions,
+  { unknown, identify = (person) => person, ...options }: CommonOptions,
   header: (request: Req, name: string) => string,
 ): RouteOptions<Req> {
   return {
     ...options,
-    person: (request) => header(request, 'x-person'),
+    person: (request) => identify(header(request, 'x-person')) as string,
     unknown: typeof unknown === 'function' ? (request) => unknown(header(request, 'x-order')) : unknown,
   };
 }

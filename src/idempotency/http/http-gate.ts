@@ -2,6 +2,7 @@ import { OptionCheck } from '../../kernel/check-options.ts';
 import { sha256 } from '../../system/sha256.ts';
 import type { Entry } from '../entry.ts';
 import type { EntryOptions, Idempotency } from '../idempotency.ts';
+import { knownPerson } from '../known-person.ts';
 import { HttpRun } from './http-run.ts';
 import { type HttpReply, keptHttpReply } from './http-reply.ts';
 import { missedFormat, readKeyHeader } from './key-header.ts';
@@ -55,11 +56,10 @@ export function httpGate<Request, Tx>(
       const read = compare === undefined ? facts.body() : parsed(compare(request));
       const body = read instanceof Promise ? await read : read;
       if (body.kind === 'too-large') return answer(problemReply('body-too-large'));
-      const fingerprint = requestFingerprint(facts, body, names, options.isSecret);
+      const fingerprint = requestFingerprint(facts, body, names);
       if (fingerprint === undefined) return answer(problemReply('body-unreadable'));
-      const who = person === 'anyone' ? null : await person(request);
-      // Somebody who has not signed in must not become a person that everybody shares. Callers without types may answer nothing.
-      if (who === '' || who === undefined) return answer(problemReply('person-unknown'));
+      const who = person === 'anyone' ? null : knownPerson(of, await person(request));
+      if (who === undefined) return answer(problemReply('person-unknown'));
       return admit(idempotency, entryRequest(facts, key.key, who, fingerprint, options, signal), request, options);
     },
   };

@@ -32,7 +32,6 @@ const NOT_KEPT = new Set([
   'date',
   'keep-alive',
   'server-timing',
-  'set-cookie',
   'te',
   'trailer',
   'traceparent',
@@ -41,9 +40,12 @@ const NOT_KEPT = new Set([
   'upgrade',
   'x-request-id',
 ]);
+// What lets whoever has it in: the name speaks of a sign-in, a session or a token. `x-author` and `etag` do not.
+const CREDENTIAL =
+  /(?:^|[-_])(?:auth|authenticate|authentication|authorization|bearer|jwt|otp|pin|pwd|session|sid)(?:$|[-_])|api[-_]?key|cookie|credential|csrf|passw|secret|session[-_]?id|token|xsrf/;
 const NOT_KEPT_PREFIX = /^(?:access-control-|idempotent-|proxy-|ratelimit|x-ratelimit-)/;
 
-/** What is kept of a reply, without the headers that belong to one exchange only, unless the route asks for them. */
+/** What is kept of a reply, without the headers that belong to one exchange only or carry credentials, unless the route asks for them. */
 export function keepReply(reply: CapturedReply, askedFor: readonly string[] = []): KeptReply {
   const headers = reply.headers.filter(([name]) => isKept(name.toLowerCase(), askedFor));
   const { status, body } = reply;
@@ -58,6 +60,12 @@ export function keptHttpReply(kept: KeptReply): HttpReply | undefined {
   return cut === true ? undefined : { status, headers, body: kept.body };
 }
 
+/** True for the name of a header, in lower case, that hands out a credential: a replay must not do that again. */
+export function isCredentialHeader(name: string): boolean {
+  return CREDENTIAL.test(name);
+}
+
 function isKept(name: string, askedFor: readonly string[]): boolean {
-  return (!NOT_KEPT.has(name) && !NOT_KEPT_PREFIX.test(name)) || askedFor.some((asked) => asked.toLowerCase() === name);
+  const isPlain = !NOT_KEPT.has(name) && !NOT_KEPT_PREFIX.test(name) && !isCredentialHeader(name);
+  return isPlain || askedFor.some((asked) => asked.toLowerCase() === name);
 }

@@ -3,19 +3,19 @@ import { canonicalJson } from '../canonical-json.ts';
 import type { BodyFacts, RequestFacts } from './request-facts.ts';
 
 // A record that was written by another version of these rules is not compared with them by accident.
-const VERSION = '1.';
+const VERSION = '2.';
 
 /**
- * A digest of what a request asks for: method, path, query in any order, the body however it was written, and chosen headers. The
- * person is not in it, but in the id of the record. `undefined` when the body is nested too deeply to be compared.
+ * A digest of what a request asks for: method, path, query in any order, the body however it was written, and chosen headers. Secrets
+ * count as everything else does, so it is never stored: a record has the keyed digest of it (`recordFingerprint`). The person is not
+ * in it, but in the id of the record. `undefined` when the body is nested too deeply to be compared.
  */
 export function requestFingerprint(
   facts: Pick<RequestFacts, 'method' | 'path' | 'query' | 'header'>,
   body: Exclude<BodyFacts, { kind: 'too-large' }>,
   headerNames: readonly string[],
-  isSecret?: (name: string) => boolean,
 ): string | undefined {
-  const content = contentOf(body, isSecret);
+  const content = contentOf(body);
   if (content === undefined) return undefined;
   const headers = headerNames.map((name) => [name, ...facts.header(name)]);
   const [kind, text] = content;
@@ -30,17 +30,14 @@ function queryOf(query: string): readonly (readonly [string, string])[] {
   return [...new URLSearchParams(query)].toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
 }
 
-function contentOf(
-  body: Exclude<BodyFacts, { kind: 'too-large' }>,
-  isSecret: ((name: string) => boolean) | undefined,
-): readonly [kind: string, text: string] | undefined {
+function contentOf(body: Exclude<BodyFacts, { kind: 'too-large' }>): readonly [kind: string, text: string] | undefined {
   switch (body.kind) {
     case 'none':
       return ['none', ''];
     case 'bytes':
       return ['bytes', sha256(body.bytes)];
     case 'parsed': {
-      const text = canonicalJson(body.value, isSecret);
+      const text = canonicalJson(body.value);
       return text === undefined ? undefined : ['parsed', text];
     }
   }

@@ -12,6 +12,7 @@ export type Resolution = HttpReply | 'rerun' | 'refuse';
 export interface RouteOptions<Request> {
   /**
    * Who asks, so that nobody is ever answered with somebody else's reply: the id of the user or tenant, not a token that changes.
+   * `''`, `null` and nothing are nobody, who is refused (403); what is no text is an error of the route (`INVALID_OPTIONS`).
    * `'anyone'` for routes where the key alone may say it.
    */
   readonly person: ((request: Request) => string | Promise<string>) | 'anyone';
@@ -45,10 +46,8 @@ export interface RouteOptions<Request> {
   readonly keep?: ((reply: CapturedReply) => KeepVerdict) | undefined;
   /** Request headers that count as part of the request. Default: none. */
   readonly headers?: readonly string[] | undefined;
-  /** Reply headers to keep although they usually are not, such as `set-cookie`. */
+  /** Reply headers to keep although they usually are not, such as `set-cookie`: a replay sends their credentials again. */
   readonly keepHeaders?: readonly string[] | undefined;
-  /** Names of body fields whose values do not count. Default: those that speak of a secret. */
-  readonly isSecret?: ((name: string) => boolean) | undefined;
   /** What to compare instead of the body: anything that JSON can hold, or a promise of it. */
   readonly compare?: ((request: Request) => unknown) | undefined;
   /** The largest reply that is kept, in bytes. Default: a mebibyte. A larger one is sent, and 410 is answered to a repetition. */
@@ -72,7 +71,6 @@ const FIELDS = [
   'keep',
   'headers',
   'keepHeaders',
-  'isSecret',
   'compare',
   'maxReplyBytes',
   'maxRequestBytes',
@@ -104,7 +102,7 @@ export function checkRouteOptions(
         check.refuse(name, options[name], 'write true or false');
       }
     }
-    for (const name of ['keep', 'isSecret', 'compare'] as const) {
+    for (const name of ['keep', 'compare'] as const) {
       if (options[name] !== undefined && typeof options[name] !== 'function')
         check.refuse(name, options[name], 'pass a function');
     }
