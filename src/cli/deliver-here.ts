@@ -1,5 +1,6 @@
 import { type AddressRules, checkDestination } from '../delivery/address-guard.ts';
 import type { Deliveries } from '../delivery/deliveries.ts';
+import type { OwnListener } from '../delivery/own-listener.ts';
 import { startDeliveries } from '../delivery/delivery-server.ts';
 import { MIN_SECRET_LENGTH } from '../system/sealed-text.ts';
 import type { Logger } from '../kernel/log.ts';
@@ -24,6 +25,7 @@ export const DELIVERY_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
   'dedup-window': { value: '<time>', summary: 'how long a deduplication id is remembered', default: '10m' },
   'delivery-concurrency': { value: '<n>', summary: 'how many deliveries are on their way at once', default: '512' },
+  'token-in-query': { summary: 'tokens may stand in the query too: for senders that can set no header' },
   'max-body': { value: '<bytes>', summary: 'the most a message may have', default: '1000000' },
 };
 
@@ -31,6 +33,8 @@ export const DELIVERY_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 export interface DeliveringHere {
   readonly api: QstashApi;
   readonly deliveries: Deliveries;
+  /** Nothing is delivered to where this process listens. */
+  readonly ownListener: (listener: OwnListener) => void;
   /** Ends when what is on its way has arrived, or has been given back. */
   stop(): Promise<void>;
 }
@@ -41,6 +45,8 @@ interface DeliveryPlace {
   readonly loopback: boolean;
   /** With the credentials everybody knows. */
   readonly isQstashDev: boolean;
+  /** What else of this process listens. */
+  readonly own?: readonly OwnListener[];
   readonly logger: Logger;
 }
 
@@ -61,7 +67,12 @@ export async function deliverHere(
   place: DeliveryPlace,
 ): Promise<DeliveringHere> {
   const { io, options, output } = invocation;
-  const addresses: AddressRules = { allow: options.list('allow-private'), loopback: place.loopback };
+  const own = [...(place.own ?? [])];
+  const addresses: AddressRules = {
+    allow: options.list('allow-private'),
+    loopback: place.loopback,
+    own: () => own,
+  };
   const concurrency = options.count('delivery-concurrency') ?? 512;
   const maxBodyBytes = options.count('max-body') ?? 1_000_000;
   const stored = postgresDelivery({
@@ -103,10 +114,11 @@ export async function deliverHere(
     basePath: options.text('base-path'),
     maxBodyBytes,
     maxBatchBytes: maxBodyBytes * 10,
+    tokenInQuery: options.flag('token-in-query'),
     activity: () => ({ most: concurrency, now }),
     logger: place.logger,
   });
-  return { api, deliveries, stop: () => running.stop() };
+  return { api, deliveries, ownListener: (listener) => void own.push(listener), stop: () => running.stop() };
 }
 
 /** Refuses options that mean nothing without `--deliver`. */

@@ -1,6 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { OwnListener } from '../delivery/own-listener.ts';
 import type { QstashApi } from '../qstash/qstash-api.ts';
+import { headersOf } from '../server/node-listener.ts';
+import { isLocal } from '../server/peer.ts';
 import type { OperatorServer } from '../server/operator-server.ts';
 import { CliError } from './cli-error.ts';
 
@@ -10,6 +13,16 @@ export interface Listening {
   readonly port: number;
   /** Takes no new connections; resolves when all are answered and closed. */
   close(): Promise<void>;
+}
+
+/** Which parts of this process are told of a listener, and whom it answers. */
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Is told where it listens before anybody can have come in. */
+  readonly onListening?: ((listener: OwnListener) => void) | undefined;
+  /** Programs of this machine alone are answered, whatever they ask for: somebody who needs no secret could be anybody. */
+  readonly isLocalOnly?: boolean | undefined;
 }
 
 /** What answers requests of Node. */
@@ -36,13 +49,31 @@ export function mounted(server: OperatorServer, api: QstashApi | undefined): Mou
 
 const ELSEWHERE = JSON.stringify({ error: 'this is a message, and messages are taken in below /v2/ alone' });
 
+/** Answers this machine alone: its own addresses and names, and no delivery. A name that a page of elsewhere had resolved to us is refused. */
+function localOnly(listener: Mountable['listener']): Mountable['listener'] {
+  return (request, response) => {
+    const headers = headersOf(request);
+    const isDelivery = headers.has('upstash-message-id') || headers.has('webhook-id');
+    if (!isDelivery && isLocal(headers, request.socket.remoteAddress)) listener(request, response);
+    else response.writeHead(403, { 'content-type': 'application/json', connection: 'close' }).end(ONLY_LOCAL);
+  };
+}
+
+const ONLY_LOCAL = JSON.stringify({
+  error: 'only programs of this machine are answered, by localhost, 127.0.0.1 or [::1]; no proxy and no delivery',
+});
+
 /** Serves on a port; 0 is any that is free. Slow senders and idle connections are ended. */
-export async function listen(server: Mountable, host: string, port: number): Promise<Listening> {
+export async function listen(
+  server: Mountable,
+  { host, port, onListening, isLocalOnly = false }: ListenOptions,
+): Promise<Listening> {
   const http = createServer(
     { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 5_000, connectionsCheckingInterval: 5_000 },
-    server.listener,
+    isLocalOnly ? localOnly(server.listener) : server.listener,
   );
   http.maxConnections = 1_000;
+  http.once('listening', () => onListening?.(http.address() as AddressInfo));
   await bound(http, host, port);
   const { port: taken } = http.address() as AddressInfo;
   return {

@@ -16,7 +16,13 @@ export const QSTASH_DEV_PORT = 8080;
 /** The same deliveries, signed by the keys everybody knows and open to the token everybody knows, besides one's own. */
 export function withDevCredentials<D extends Deliveries & { readonly sender: SenderStore }>(deliveries: D): D {
   const { tokens, sender } = deliveries;
-  const everybody = { id: 'qstash-dev', name: 'qstash-dev', scopes: ['admin'], createdAt: new Date(0) } as const;
+  const everybody = {
+    id: 'qstash-dev',
+    name: 'qstash-dev',
+    scopes: ['admin'],
+    createdAt: new Date(0),
+    isPublic: true,
+  } as const;
   return {
     ...deliveries,
     // They never change: a client that saw others would not take this server for one of development.

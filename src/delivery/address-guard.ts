@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { OptionCheck } from '../kernel/check-options.ts';
+import { isOwnListener, type OwnListener } from './own-listener.ts';
 
 /** Which destinations are allowed besides public ones. Every field may be left out. */
 export interface AddressRules {
@@ -11,6 +12,11 @@ export interface AddressRules {
   readonly ports?: readonly number[] | undefined;
   /** Only https. Default false. */
   readonly httpsOnly?: boolean | undefined;
+  /**
+   * Where this server itself listens at the moment: never called, whatever is allowed above and whatever name or form leads there. A delivery
+   * to oneself would come from this machine, and be trusted. Default: nothing.
+   */
+  readonly own?: (() => readonly OwnListener[]) | undefined;
 }
 
 /** Whether something may be called. `why` is for people, with the next step. */
@@ -89,6 +95,13 @@ export class AddressGuard {
     return { kind: 'refused', why: `the address ${shown(address)} is not a public one; ${NEXT}` };
   }
 
+  /** An address with its port, before a socket is connected and once more when it is. */
+  checkPeer(address: string, port: number): AddressVerdict {
+    const verdict = this.checkAddress(address);
+    if (verdict.kind === 'refused' || !this.#isOwn(address, port)) return verdict;
+    return ownRefused(address, port);
+  }
+
   /** An address on the web, without asking what its name resolves to. */
   checkUrl(text: string): { readonly kind: 'allowed'; readonly url: URL } | Refused {
     const url = URL.parse(text);
@@ -102,7 +115,10 @@ export class AddressGuard {
     const verdict = isIP(host) === 0 ? this.#checkName(host) : this.checkAddress(host);
     if (verdict.kind === 'refused') return verdict;
     const port = this.checkPort(portOf(url), host);
-    return port.kind === 'refused' ? port : { kind: 'allowed', url };
+    if (port.kind === 'refused') return port;
+    const addresses = isOwnName(host) ? ['127.0.0.1', '::1'] : isIP(host) === 0 ? [] : [host];
+    if (!addresses.some((address) => this.#isOwn(address, portOf(url)))) return { kind: 'allowed', url };
+    return ownRefused(host, portOf(url));
   }
 
   /** A port of an address; of a name, as long as it is not resolved. */
@@ -111,6 +127,10 @@ export class AddressGuard {
     const address = isOwnName(host) ? '127.0.0.1' : host;
     if (isUsual || (isIP(address) !== 0 && this.#isAllowed(address))) return { kind: 'allowed' };
     return refused(`port ${port} is not one that deliveries go to; allow it in the settings of the server`);
+  }
+
+  #isOwn(address: string, port: number): boolean {
+    return (this.#rules.own?.() ?? []).some((listener) => isOwnListener(listener, address, port));
   }
 
   #checkName(host: string): AddressVerdict {
@@ -151,6 +171,12 @@ function isOwnName(host: string): boolean {
   return /(?:^|\.)localhost\.?$/i.test(host);
 }
 
+function ownRefused(host: string, port: number): Refused {
+  return refused(
+    `${shown(host)} port ${port} is this server itself, which is never called; choose another destination`,
+  );
+}
+
 function refused(why: string): Refused {
   return { kind: 'refused', why };
 }
@@ -176,7 +202,9 @@ function shown(address: string): string {
 function checked(rules: AddressRules): AddressRules {
   const check = new OptionCheck('address rules');
   if (check.object('rules', rules, "pass { allow: ['10.0.0.0/8'] }, or leave it out")) {
-    check.known(rules, ['allow', 'loopback', 'ports', 'httpsOnly']);
+    check.known(rules, ['allow', 'loopback', 'ports', 'httpsOnly', 'own']);
+    if (rules.own !== undefined && typeof rules.own !== 'function')
+      check.refuse('own', rules.own, 'pass a function that gives { address, port } of each listener');
     for (const network of rules.allow ?? []) {
       if (!isNetwork(network))
         check.refuseName('allow', network, "write an address or a network, such as '10.0.0.0/8'");

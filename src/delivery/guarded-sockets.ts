@@ -113,12 +113,13 @@ class GuardedWay {
     const name = host ?? '';
     const opening = new Opening(connected);
     onOpening?.((reason) => opening.fail(reason));
-    this.#allowed(name, (error, addresses) => {
+    const port = Number(options.port);
+    this.#allowed(name, port, (error, addresses) => {
       if (opening.isOver) return;
       if (error) return opening.fail(error);
       const socket = connect({
         host: name,
-        port: Number(options.port),
+        port,
         noDelay: true,
         keepAlive: true,
         // Not asked a second time: what was looked at is what is connected to.
@@ -129,7 +130,7 @@ class GuardedWay {
       });
       opening.watch(socket);
       socket.once('connect', () => {
-        const verdict = this.#guard.checkAddress(socket.remoteAddress ?? '');
+        const verdict = this.#guard.checkPeer(socket.remoteAddress ?? '', socket.remotePort ?? port);
         if (verdict.kind === 'refused') return opening.fail(new AddressRefused(verdict.why));
         if (!isSecure) return opening.done(socket);
         this.#secure(opening, socket, options);
@@ -151,13 +152,17 @@ class GuardedWay {
   }
 
   /** The addresses of a host that may be called. */
-  #allowed(host: string, answer: (error: Error | null, addresses: readonly ResolvedAddress[]) => void): void {
+  #allowed(
+    host: string,
+    port: number,
+    answer: (error: Error | null, addresses: readonly ResolvedAddress[]) => void,
+  ): void {
     const judge = (error: Error | null, found: readonly ResolvedAddress[]): void => {
       if (error) return answer(error, []);
-      const allowed = found.filter(({ address }) => this.#guard.checkAddress(address).kind === 'allowed');
+      const allowed = found.filter(({ address }) => this.#guard.checkPeer(address, port).kind === 'allowed');
       const [first] = found;
       if (allowed.length > 0) return answer(null, allowed);
-      const verdict = this.#guard.checkAddress(first?.address ?? '');
+      const verdict = this.#guard.checkPeer(first?.address ?? '', port);
       answer(new AddressRefused(verdict.kind === 'refused' ? verdict.why : 'it has no address'), []);
     };
     const family = isIP(host);

@@ -16,6 +16,8 @@ export interface ApiTokenRecord {
   readonly scopes: readonly Scope[];
   readonly createdAt: Date;
   readonly lastUsedAt?: Date | undefined;
+  /** Everybody knows it, as that of development: it proves nothing, and is taken from the header alone. Default false. */
+  readonly isPublic?: boolean | undefined;
 }
 
 /** Tokens of the API. Only their hashes are kept. */

@@ -22,6 +22,11 @@ export interface QstashApiOptions {
   readonly maxParallelism?: number | undefined;
   /** Requests of one token a minute, as many at once. Default 120,000. */
   readonly requestsPerMinute?: number | undefined;
+  /**
+   * Tokens of the scope `publish` may stand in the query (`?qstash_token=…`), for senders that can set no header. Such an address holds a
+   * secret and ends in logs. Never for a token that is public. Default false.
+   */
+  readonly tokenInQuery?: boolean | undefined;
   /** How many deliveries may be on their way, and are. Default: unknown, told as 0. */
   readonly activity?: (() => Activity) | undefined;
   /** Is told of requests that failed here. */
@@ -48,6 +53,7 @@ const KNOWN: readonly (keyof QstashApiOptions)[] = [
   'maxDelayMs',
   'maxParallelism',
   'requestsPerMinute',
+  'tokenInQuery',
   'activity',
   'logger',
   'effects',

@@ -10,8 +10,8 @@ export interface Caller {
 }
 
 /**
- * Who asks, by the token in the `Authorization` header; without that header and where `mayBeInQuery`, by `qstash_token` of the query.
- * Refused with 401.
+ * Who asks, by the token in the `Authorization` header; without that header and where `mayBeInQuery`, by `qstash_token` of the query. A
+ * page can make a browser send any query, so a token that everybody knows is refused there. Refused with 401.
  */
 export async function callerOf(
   tokens: ApiTokens,
@@ -24,9 +24,12 @@ export async function callerOf(
     ? (query.get('qstash_token') ?? undefined)
     : /^Bearer +([!-~]+) *$/i.exec(authorization ?? '')?.[1];
   if (text === undefined || text === '') {
-    throw unauthorized('no token was given; send Authorization: Bearer <token>');
+    const inQuery = query.has('qstash_token') ? ', not in the query (see tokenInQuery)' : '';
+    throw unauthorized(`no token was given; send Authorization: Bearer <token>${inQuery}`);
   }
   const token = text.length > 1_000 ? undefined : await tokens.verify(text);
+  if (isTokenInQuery && token?.isPublic === true)
+    throw unauthorized('this token is public; send it in Authorization: Bearer <token>');
   if (token === undefined) throw unauthorized('the token is not known here; make one with holdfast token create');
   return { token, isTokenInQuery };
 }

@@ -3,10 +3,11 @@ import type { Deliveries } from '../delivery/deliveries.ts';
 import type { PublishRequest } from '../delivery/publishing.ts';
 import type { Scope } from '../delivery/secrets.ts';
 import type { Logger } from '../kernel/log.ts';
+import type { QstashApiOptions } from './api-options.ts';
 import { qstashApi, type QstashApi } from './qstash-api.ts';
 
 /** An API whose store notes what it is asked for; tokens are the names of scopes. */
-function noting(more: { readonly requestsPerMinute?: number; readonly logger?: Logger } = {}): {
+function noting(more: Partial<QstashApiOptions> = {}): {
   readonly api: QstashApi;
   readonly asked: string[];
   readonly published: PublishRequest[];
@@ -25,9 +26,11 @@ function noting(more: { readonly requestsPerMinute?: number; readonly logger?: L
     );
   const tokens = {
     verify: async (token: string) =>
-      ['publish', 'operate', 'admin'].includes(token)
-        ? { id: token, name: token, scopes: [token as Scope], createdAt: new Date(0) }
-        : undefined,
+      token === 'public'
+        ? { id: token, name: token, scopes: ['admin'] as const, createdAt: new Date(0), isPublic: true }
+        : ['publish', 'operate', 'admin'].includes(token)
+          ? { id: token, name: token, scopes: [token as Scope], createdAt: new Date(0) }
+          : undefined,
   };
   const publishing = {
     publish: async (requests: readonly PublishRequest[]) => {
@@ -135,10 +138,39 @@ describe('who may what', () => {
     ['', 'POST', '/v2/publish/https://x.example?qstash_token=nobody', 401],
     ['nobody', 'POST', '/v2/publish/https://x.example?qstash_token=publish', 401],
   ])('the token %s with %s %s: %i [X.8]', async (token, method, target, status) => {
-    const { api } = noting();
+    const { api } = noting({ tokenInQuery: true });
     const answer = await ask(api, target, { token, method });
     expect(answer.status).toBe(status);
     if (status >= 400) expect(answer.value.error).toMatch(/\w/);
+  });
+
+  it('takes no token from the query unless it was told to, and a public one never [X.8]', async () => {
+    const path = '/v2/publish/https://x.example?qstash_token=';
+    expect((await ask(noting().api, `${path}publish`, { token: '' })).status).toBe(401);
+    const { api, published } = noting({ tokenInQuery: true });
+    expect(await ask(api, `${path}public`, { token: '' })).toMatchObject({
+      status: 401,
+      value: { error: expect.stringContaining('this token is public') as string },
+    });
+    expect(published).toEqual([]);
+    expect((await ask(api, '/v2/publish/https://x.example', { token: 'public' })).status).toBe(201);
+  });
+
+  it('answers no page of another origin, whatever token it has [X.8]', async () => {
+    const { api, published } = noting();
+    for (const headers of [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+    ]) {
+      expect((await ask(api, '/v2/publish/https://x.example', { headers })).status).toBe(403);
+    }
+    expect(published).toEqual([]);
+    // As Node's own fetch sends it.
+    expect((await ask(api, '/v2/publish/https://x.example', { headers: { 'sec-fetch-mode': 'cors' } })).status).toBe(
+      201,
+    );
   });
 
   it('answers 429 with how many there may be and when, for each token by itself [X.8]', async () => {

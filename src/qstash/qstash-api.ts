@@ -1,4 +1,5 @@
 import type { Effects } from '../kernel/effects.ts';
+import { isForeignPage } from '../server/foreign-page.ts';
 import { answerNode, type NodeRequest, type NodeResponse } from '../server/node-listener.ts';
 import { thrownProblem } from '../server/problem.ts';
 import { RateLimit } from '../server/rate-limit.ts';
@@ -108,8 +109,10 @@ class Api {
     const matches = matchPath(ROUTES, target.path);
     const match = matches.find(({ route }) => route.method === request.method);
     const takes = match?.route.takes;
-    const { tokens } = this.#options.deliveries;
-    const caller = await callerOf(tokens, headers.get('authorization'), query, takes === 'message').catch(
+    if (isForeignPage(request.headers)) this.#tell(asked, FOREIGN, undefined);
+    const { deliveries, tokenInQuery = false } = this.#options;
+    const mayBeInQuery = tokenInQuery && takes === 'message';
+    const caller = await callerOf(deliveries.tokens, headers.get('authorization'), query, mayBeInQuery).catch(
       (error: unknown) => this.#tell(asked, error, undefined),
     );
     this.#take(caller);
@@ -178,6 +181,8 @@ class Api {
     return Response.json({ error: `${detail} ${next}` }, { status, headers: NEVER_STORED });
   }
 }
+
+const FOREIGN = new Refusal(403, 'the request came from a web page of another origin; call this API from a program');
 
 const TOLD_PER_MINUTE = 20;
 

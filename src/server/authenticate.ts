@@ -1,4 +1,5 @@
 import type { Effects } from '../kernel/effects.ts';
+import { FOREIGN_PAGE, isForeignPage, isNavigation } from './foreign-page.ts';
 import { isLocal } from './peer.ts';
 import type { Problem } from './problem.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -71,6 +72,18 @@ export class Gate {
     return this.#hasAuth || isLocal(request.headers, facts.peer);
   }
 
+  /**
+   * Why a request is not answered at all, whatever it asks for: a page of another origin had it sent, or it is a delivery. A link to a page
+   * may be followed from anywhere, and no page can make a browser send a bearer token.
+   */
+  refusalOf(request: Request, isPage: boolean): Problem | undefined {
+    const { headers } = request;
+    if (DELIVERY_MARKS.some((name) => headers.has(name))) return NOT_FOR_DELIVERIES;
+    if (this.#hasAuth && bearerOf(request) !== undefined) return undefined;
+    if (isPage && isNavigation(request)) return undefined;
+    return isForeignPage(headers, this.#options.origins) ? FOREIGN_PAGE : undefined;
+  }
+
   /** Begins a session with a token; the cookie, or why not. */
   begin(token: string, facts: RequestFacts): { readonly holder: Token; readonly session: string } | Problem {
     const holder = this.#sessions.holderOf(token);
@@ -110,14 +123,8 @@ export class Gate {
 /** Why a page may not write for this caller; nothing if it may. */
 export function forgedWrite(request: Request, { csrf }: Caller, origins: readonly string[]): Problem | undefined {
   if (csrf === undefined) return undefined;
-  const { headers } = request;
-  const origin = headers.get('origin');
-  const isOwn = origin === null || origins.includes(origin) || hostOf(origin) === headers.get('host');
-  const site = headers.get('sec-fetch-site');
-  const isSameSite =
-    site === null || site === 'same-origin' || site === 'none' || (origin !== null && origins.includes(origin));
-  if (!isOwn || !isSameSite) return FOREIGN_PAGE;
-  return isSame(headers.get('x-holdfast-csrf') ?? '', csrf) ? undefined : NO_CSRF;
+  if (isForeignPage(request.headers, origins)) return FOREIGN_PAGE;
+  return isSame(request.headers.get('x-holdfast-csrf') ?? '', csrf) ? undefined : NO_CSRF;
 }
 
 /** The cookie of a session, or one that takes it away. */
@@ -161,10 +168,6 @@ function sessionOf(request: Request, basePath: string): string | undefined {
   return pairs.find((pair) => pair.startsWith(start))?.slice(start.length);
 }
 
-function hostOf(origin: string): string | undefined {
-  return URL.canParse(origin) ? new URL(origin).host : undefined;
-}
-
 const UNKNOWN_CALLER: Problem = {
   status: 401,
   code: 'UNAUTHENTICATED',
@@ -182,12 +185,15 @@ const ONLY_LOCAL: Problem = {
   next: 'Set tokens (holdfast serve --token admin:ann=…) or auth, or ask http://localhost. Where the server is called as a function, pass { peer }.',
 };
 
-const FOREIGN_PAGE: Problem = {
+// What each delivery carries, and no message can leave out: a delivery that comes here was meant to reach what trusts this machine.
+const DELIVERY_MARKS = ['upstash-message-id', 'webhook-id'];
+
+const NOT_FOR_DELIVERIES: Problem = {
   status: 403,
-  code: 'FOREIGN_ORIGIN',
-  title: 'Another page may not write here',
-  detail: 'The request came from a page of another origin.',
-  next: "Write from the server's own pages, or list the origin in `origins`.",
+  code: 'NOT_FOR_DELIVERIES',
+  title: 'Deliveries are not taken here',
+  detail: 'The request is a delivery: it has Upstash-Message-Id or webhook-id.',
+  next: 'Deliver to your own service; operate this server with its API.',
 };
 
 const NO_CSRF: Problem = {

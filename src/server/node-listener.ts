@@ -51,12 +51,18 @@ export async function answerNode(req: NodeRequest, res: NodeResponse, answer: An
   }
 }
 
-function toRequest(req: NodeRequest, signal: AbortSignal): Request {
+/** All headers of a request of Node: two of one name are both there. */
+export function headersOf(req: Pick<NodeRequest, 'rawHeaders'>): Headers {
   const headers = new Headers();
   for (let i = 0; i + 1 < req.rawHeaders.length; i += 2) {
     const [name = '', value = ''] = [req.rawHeaders[i], req.rawHeaders[i + 1]];
     if (!name.startsWith(':')) headers.append(name, value);
   }
+  return headers;
+}
+
+function toRequest(req: NodeRequest, signal: AbortSignal): Request {
+  const headers = headersOf(req);
   const isEncrypted = (req.socket as { readonly encrypted?: boolean }).encrypted === true;
   // Only the path matters: whoever needs the host reads the header.
   const url = new URL(pathOf(req), `${isEncrypted ? 'https' : 'http'}://localhost`);

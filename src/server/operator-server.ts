@@ -120,10 +120,13 @@ class Server {
     const place = { peer, basePath };
     const path = below(basePath, new URL(request.url).pathname);
     if (path === undefined) return problemResponse(noRoute(new URL(request.url).pathname.slice(1)));
+    const isPage = !(NO_PAGES.has(path) || path === 'api' || path.startsWith('api/'));
+    const refused = this.#gate.refusalOf(request, isPage);
+    if (refused) return problemResponse(refused);
     if (path === 'healthz') return Response.json({ status: 'alive' });
     if (path === 'readyz') return this.#ready();
     if (path === 'api/session') return this.#session(request, place);
-    if (path === 'metrics' || path === 'mcp' || path === 'api' || path.startsWith('api/')) {
+    if (!isPage) {
       const caller = await this.#gate.callerOf(request, place);
       return 'status' in caller ? problemResponse(caller) : this.#known(request, path, caller, place);
     }
@@ -243,6 +246,8 @@ class Server {
     return (await this.#files?.find(path, place.basePath)) ?? problemResponse(noRoute(path));
   }
 }
+
+const NO_PAGES: ReadonlySet<string> = new Set(['healthz', 'readyz', 'metrics', 'mcp']);
 
 /** The path below where the server is mounted, without a slash in front; nothing where it is elsewhere. */
 function below(basePath: string, path: string): string | undefined {

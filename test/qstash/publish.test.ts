@@ -300,7 +300,8 @@ test('what is hidden is shown to nobody and delivered all the same [X.8]', async
 test('webhooks of others come in by a token in the address, which nobody else gets to see [X.8]', async ({
   postgres,
 }) => {
-  const { url, deliveries, openSink } = await qstashHere(postgres);
+  const { url: refusing, deliveries, openSink, another } = await qstashHere(postgres);
+  const url = await another({ tokenInQuery: true });
   const sink = await openSink();
   const { token } = await deliveries.tokens.create('intake', ['publish']);
   const settings = `qstash_token=${token}&upstash-retries=1&upstash-header-forward=true&upstash-method=PUT`;
@@ -314,4 +315,6 @@ test('webhooks of others come in by a token in the address, which nobody else ge
     .poll(() => sink.at('/intake?kept=1'))
     .toMatchObject([{ method: 'PUT', headers: { 'x-github-event': 'push' } }]);
   expect(JSON.stringify(sink.arrivals)).not.toContain(token);
+  const untold = await fetch(`${refusing}/v2/publish/${sink.url}/intake?${settings}`, { method: 'POST' });
+  expect(untold.status).toBe(401);
 });

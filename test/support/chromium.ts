@@ -14,15 +14,19 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** Starts the browser at `program` (the `url` of `needs('chromium')`) with an empty profile; `close` ends it and removes the profile. */
+/**
+ * Starts the browser at `program` (the `url` of `needs('chromium')`) with an empty profile; `close` ends it and removes the profile.
+ * `flags` are further ones, such as `--host-resolver-rules`.
+ */
 export async function launchChromium(
   program: string,
+  flags: readonly string[] = [],
 ): Promise<{ context: BrowserContext; close: () => Promise<void> }> {
   const profile = await mkdtemp(join(tmpdir(), 'holdfast-chromium-'));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: program,
     headless: true,
-    args: FLAGS,
+    args: [...FLAGS, ...flags],
   });
   return {
     context,

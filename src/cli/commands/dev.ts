@@ -1,5 +1,6 @@
 import { env } from 'node:process';
 import { join } from 'node:path';
+import type { OwnListener } from '../../delivery/own-listener.ts';
 import { embeddedPostgres } from '../../embedded/embedded-postgres.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { isLocalHost } from '../../server/peer.ts';
@@ -53,7 +54,10 @@ export const dev: Command = {
         env['DATABASE_URL'] = postgres.url;
         const stop = await startServices(invocation);
         try {
-          await serveAll(invocation, database, tokens);
+          await serveAll(invocation, database, tokens, {
+            address: '127.0.0.1',
+            port: Number(new URL(postgres.url).port),
+          });
         } finally {
           await stop();
         }
@@ -68,18 +72,26 @@ export const dev: Command = {
 };
 
 /** Serves and delivers until a signal comes. */
-async function serveAll(invocation: Invocation, database: Database, tokens: readonly Token[]): Promise<void> {
+async function serveAll(
+  invocation: Invocation,
+  database: Database,
+  tokens: readonly Token[],
+  databaseListener: OwnListener,
+): Promise<void> {
   const { io, options } = invocation;
   const isQstashDev = options.flag('qstash-dev');
   const delivering = await deliverHere(invocation, database, {
     secret: io.env['HOLDFAST_SECRET'] || DEV_SECRET,
     loopback: true,
     isQstashDev,
+    own: [databaseListener],
     logger: stderrLogger(io),
   });
   const port = isQstashDev ? QSTASH_DEV_PORT : undefined;
   const served = { operator: databaseOperator(database, io), endedSessions: databaseSessions(database) };
-  await serveUntilStopped(invocation, served, tokens, { delivering, port });
+  // The token of development proves nothing.
+  const isLocalOnly = isQstashDev || tokens.length === 0;
+  await serveUntilStopped(invocation, served, tokens, { delivering, port, isLocalOnly });
 }
 
 /** Everybody knows these credentials: nobody else may come near. */

@@ -14,7 +14,7 @@ import { type DeliveringHere, DELIVERY_OPTIONS, deliverHere, demandDeliver, secr
 import { driveBulks } from '../drive-bulks.ts';
 import type { Io } from '../io.ts';
 import { importPackage } from '../import-package.ts';
-import { type Listening, listen, mounted } from '../listen.ts';
+import { type Listening, listen, type ListenOptions, mounted } from '../listen.ts';
 import { databaseDeliveries } from '../open-deliveries.ts';
 import { databaseOperator, databaseSessions } from '../open-operator.ts';
 import { serverTokens } from '../server-tokens.ts';
@@ -98,11 +98,12 @@ export async function serveUntilStopped(
   invocation: Invocation,
   served: Served,
   tokens: readonly Token[],
-  { delivering, port, deliveries = delivering?.deliveries }: Serving = {},
+  { delivering, port, isLocalOnly, deliveries = delivering?.deliveries }: Serving = {},
 ): Promise<void> {
   try {
     const server = mounted(serverOf(invocation, served, tokens, deliveries), delivering?.api);
-    await serving(invocation, server, served.operator, port);
+    const onListening = delivering?.ownListener;
+    await serving(invocation, server, served.operator, { port, isLocalOnly, onListening });
   } finally {
     await delivering?.stop();
   }
@@ -115,16 +116,19 @@ interface Serving {
   readonly deliveries?: Deliveries | undefined;
   /** Where none was asked for. */
   readonly port?: number | undefined;
+  /** Programs of this machine alone are answered, on each route. */
+  readonly isLocalOnly?: boolean | undefined;
 }
 
 async function serving(
   invocation: Invocation,
   server: Parameters<typeof listen>[0],
   operator: Operator,
-  port = DEFAULT_PORT,
+  { port = DEFAULT_PORT, ...how }: Pick<Serving, 'port'> & Pick<ListenOptions, 'isLocalOnly' | 'onListening'>,
 ): Promise<void> {
   const { io, options, output } = invocation;
-  const listening = await listen(server, options.text('host') ?? '127.0.0.1', portOf(invocation, port));
+  const host = options.text('host') ?? '127.0.0.1';
+  const listening = await listen(server, { host, port: portOf(invocation, port), ...how });
   const stop = stopSignals(io, (name) => say(invocation, 'stopping', `${name}: stopping; once more ends at once`));
   const url = urlOf(invocation, listening);
   output.record({ event: 'serving', url }, () => output.line(`Serving ${url}`));
