@@ -8,7 +8,11 @@ import { RunLabelBook, type RunLabels } from './run-labels.ts';
 
 type RelaySink = MetricSink<CounterName, HistogramName, GaugeName>;
 
+type Received = RelayEvent & { readonly kind: 'received' };
+
 const NO_LABELS: Labels = {};
+/** The handler that takes messages in from a broker is named after it. */
+const TAKES_IN = 'from-';
 const REFUSALS: readonly RefusedReason[] = ['lease-lost', 'row-changed'];
 const COUNTED_BY_TYPE: readonly CounterName[] = [
   'consumer_dedup_hits_total',
@@ -48,8 +52,7 @@ export class RelayRecorder {
   observe(event: RelayEvent): void {
     switch (event.kind) {
       case 'started':
-        for (const { handler, types } of event.handlers) for (const type of types) this.#labels.of(handler, type);
-        return;
+        return this.#started(event);
       case 'run-started':
         return this.#sink.add(
           'holdfast_attempts_total',
@@ -99,12 +102,19 @@ export class RelayRecorder {
     }
   }
 
-  #received({ transport, stored, duplicates, ignored }: Extract<RelayEvent, { kind: 'received' }>): void {
+  #started({ handlers }: RelayEvent & { kind: 'started' }): void {
+    for (const { handler, types } of handlers) {
+      for (const type of types) this.#labels.of(handler, type);
+      if (!handler.startsWith(TAKES_IN)) continue;
+      this.#received({ transport: handler.slice(TAKES_IN.length), stored: 0, duplicates: 0, ignored: 0 });
+    }
+  }
+
+  #received({ transport, stored, duplicates, ignored }: Omit<Received, 'kind'>): void {
     this.#sink.add('holdfast_received_total', stored, { transport, outcome: 'stored' });
     this.#sink.add('holdfast_received_total', duplicates, { transport, outcome: 'duplicate' });
     this.#sink.add('holdfast_received_total', ignored, { transport, outcome: 'ignored' });
-    if (duplicates > 0)
-      this.#sink.add('consumer_dedup_hits_total', duplicates, { handler: `from-${transport}`, type: '' });
+    this.#sink.add('consumer_dedup_hits_total', duplicates, { handler: TAKES_IN + transport, type: '' });
   }
 
   #place({ kind, transport, place }: Extract<RelayEvent, { kind: 'place-waiting' | 'place-ready' }>): void {

@@ -49,6 +49,18 @@ describe('metrics', () => {
     expect(valueOf(metrics, 'holdfast_units_orphaned_total')).toBe(0);
   });
 
+  test('of a broker are there with 0 from the start on, so that the first message that comes twice is an increase [S1.10]', () => {
+    const metrics = relayMetrics();
+    metrics.observe({ kind: 'started', handlers: [{ handler: 'from-kafka', types: ['holdfast.unreadable'] }] });
+    const shown = (): unknown[] => [
+      valueOf(metrics, 'consumer_dedup_hits_total{handler="from-kafka",type=""}'),
+      valueOf(metrics, 'holdfast_received_total{transport="kafka",outcome="duplicate"}'),
+    ];
+    expect(shown()).toEqual([0, 0]);
+    metrics.observe({ kind: 'received', transport: 'kafka', stored: 0, duplicates: 1, ignored: 0 });
+    expect(shown()).toEqual([1, 1]);
+  });
+
   test('show where each breaker stands from its start on, and count openings in the process that counted the failures [X.10]', () => {
     const metrics = relayMetrics();
     const tell = (state: 'closed' | 'open' | 'probing', cause: 'start' | 'failures' | 'probe' | 'elsewhere'): void =>

@@ -10,7 +10,7 @@ import { run } from '../agent-chat/process.ts';
 import { needs } from '../support/needs.ts';
 import type { BareMessage } from './bare-readers.ts';
 import { mutate, requestOf, spentOf } from './requests.ts';
-import { type Budget, sharedBudget } from './shared-budget.ts';
+import { type Budget, BUDGET_SERVERS, sharedBudget } from './shared-budget.ts';
 
 const BIN = fileURLToPath(new URL('../../examples/budget-services/bin', import.meta.url));
 const NODE = dirname(process.execPath);
@@ -23,7 +23,7 @@ function budgetManager({ env }: Budget, args: readonly string[]): Promise<{ read
 
 /** The example runs once for all of them. */
 const theBudget = sharedBudget();
-const test = needs('postgres', 'redis', 'rabbitmq', 'kafka').extend<{ budget: Budget }>({
+const test = needs(...BUDGET_SERVERS).extend<{ budget: Budget }>({
   budget: async ({ postgres, redis, rabbitmq, kafka }, use) =>
     use(await theBudget({ postgres, redis, rabbitmq, kafka })),
 });

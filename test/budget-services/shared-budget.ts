@@ -10,7 +10,9 @@ import { dropTopology } from '../support/rabbitmq-server.ts';
 import { type BareReader, readExchange, readTopics } from './bare-readers.ts';
 
 /** The servers the example runs on. */
-export type Servers = Readonly<Record<'postgres' | 'redis' | 'rabbitmq' | 'kafka', TestServer>>;
+export const BUDGET_SERVERS = ['postgres', 'redis', 'rabbitmq', 'kafka'] as const;
+
+export type Servers = Readonly<Record<(typeof BUDGET_SERVERS)[number], TestServer>>;
 
 /** The example at work. */
 export interface Budget {

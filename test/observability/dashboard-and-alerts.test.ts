@@ -14,7 +14,7 @@ import { METRICS } from '../../src/telemetry/metric-catalog.ts';
 import { testService } from '../relay/service.ts';
 import { needs } from '../support/needs.ts';
 import { alertRules, ALERTS_FILE, asSent, dashboard, metricsIn } from './dashboard.ts';
-import { startPrometheus } from './prometheus-server.ts';
+import { oneJob, startPrometheus } from './prometheus-server.ts';
 
 const exec = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -78,7 +78,7 @@ needs('postgres', 'prometheus')(
     await once(page.listen(0, '127.0.0.1'), 'listening');
     onTestFinished(() => void page.close());
     const { port } = page.address() as { port: number };
-    const { query } = await startPrometheus(prometheus.url, `127.0.0.1:${port}`, ALERTS_FILE);
+    const { query } = await startPrometheus(prometheus.url, oneJob(`127.0.0.1:${port}`, ALERTS_FILE));
 
     const { hf, inTransaction, start } = await testService(postgres);
     const failing = Object.assign(new Error('no'), { code: 'ODD' });
@@ -114,7 +114,8 @@ needs('postgres', 'prometheus')(
     await expectSum('idempotency_requests_total{outcome="first"}', 2);
     await expectSum('holdfast_outbox_failed', 4);
 
-    for (const expr of [...queries.map(asSent), ...alertRules().map((rule) => rule.expr)]) await query(expr);
+    for (const expr of [...queries.map((one) => asSent(one)), ...alertRules().map((rule) => rule.expr)])
+      await query(expr);
     const bare = Object.entries({ ...METRICS, ...IDEMPOTENCY_METRICS })
       .filter(([, { kind, labels }]) => kind !== 'histogram' && labels.length === 0)
       .map(([name]) => name);

@@ -17,7 +17,13 @@ export interface Panel {
 /** The Grafana dashboard. */
 export function dashboard(): {
   readonly title: string;
-  readonly templating: { readonly list: readonly { readonly name: string }[] };
+  readonly templating: {
+    readonly list: readonly {
+      readonly name: string;
+      readonly type: string;
+      readonly query: string | { query: string };
+    }[];
+  };
   readonly panels: readonly Panel[];
 } {
   return JSON.parse(readFileSync(join(FOLDER, 'dashboard.json'), 'utf8')) as ReturnType<typeof dashboard>;
@@ -39,9 +45,9 @@ export function alertRules(): readonly AlertRule[] {
   return groups.flatMap(({ rules }) => rules);
 }
 
-/** A panel's query as Grafana would send it. */
-export function asSent(expr: string): string {
-  return expr.replaceAll('$__rate_interval', '1m').replaceAll('$job', '.+').replaceAll('$instance', '.+');
+/** A panel's query as Grafana would send it; rates and increases are those of the last minute, or of another time. */
+export function asSent(expr: string, rateInterval = '1m'): string {
+  return expr.replaceAll('$__rate_interval', rateInterval).replaceAll('$job', '.+').replaceAll('$instance', '.+');
 }
 
 /** The metrics a query names, without what a histogram's parts add to the name. */

@@ -4,25 +4,44 @@ import { onTestFinished } from 'vitest';
 import { freePort, freshFolder, startPrivate } from '../support/private-server.ts';
 
 /** One time series of an answer. */
-export interface Sample {
+interface Sample {
   readonly metric: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** A real Prometheus that reads one page five times a second, until the test ends. */
+/** What `prometheus.yml` may say, as far as tests look at it. */
+export interface PrometheusConfig {
+  readonly global?: Readonly<Record<string, string>>;
+  readonly rule_files: readonly string[];
+  readonly scrape_configs: readonly {
+    readonly job_name: string;
+    readonly static_configs: readonly { readonly targets: readonly string[] }[];
+  }[];
+}
+
+/** A running Prometheus. */
+export interface Prometheus {
+  /** The `data` of an answer of its HTTP API. Rejects with what it says of a query that it refuses. */
+  readonly api: <Data>(path: string, parameters?: Readonly<Record<string, string>>) => Promise<Data>;
+  readonly query: (expression: string) => Promise<readonly Sample[]>;
+}
+
+/** One page, scraped as the job `orders`. */
+export function oneJob(target: string, rules: string): PrometheusConfig {
+  return { rule_files: [rules], scrape_configs: [{ job_name: 'orders', static_configs: [{ targets: [target] }] }] };
+}
+
+const FIVE_TIMES_A_SECOND = { scrape_interval: '200ms', scrape_timeout: '200ms', evaluation_interval: '200ms' };
+
+/** A real Prometheus, by default scraping five times a second, until the test ends or what `atEnd` waits for. */
 export async function startPrometheus(
   programs: string,
-  target: string,
-  rules: string,
-): Promise<{ query(expression: string): Promise<readonly Sample[]> }> {
+  { global = FIVE_TIMES_A_SECOND, ...config }: PrometheusConfig,
+  atEnd: (stop: () => Promise<void>) => void = onTestFinished,
+): Promise<Prometheus> {
   const folder = freshFolder('prometheus');
   const port = await freePort();
-  const config = {
-    global: { scrape_interval: '200ms', scrape_timeout: '200ms', evaluation_interval: '200ms' },
-    rule_files: [rules],
-    scrape_configs: [{ job_name: 'orders', static_configs: [{ targets: [target] }] }],
-  };
-  writeFileSync(join(folder, 'prometheus.json'), JSON.stringify(config));
+  writeFileSync(join(folder, 'prometheus.json'), JSON.stringify({ global, ...config }));
   const base = `http://127.0.0.1:${port}`;
   const server = await startPrivate({
     name: 'prometheus',
@@ -38,20 +57,20 @@ export async function startPrometheus(
       if (!ok) throw new Error('not ready');
     },
   });
-  onTestFinished(() => server.stop());
+  atEnd(() => server.stop());
+  const api = async <Data>(path: string, parameters: Readonly<Record<string, string>> = {}): Promise<Data> => {
+    const answer = await fetch(`${base}/api/v1/${path}?${new URLSearchParams(parameters)}`);
+    const { status, error, data } = (await answer.json()) as { status: string; error?: string; data: Data };
+    if (status !== 'success') throw new Error(`${path} ${Object.values(parameters).join(' ')}: ${error ?? ''}`);
+    return data;
+  };
   return {
-    async query(expression) {
-      const answer = await fetch(`${base}/api/v1/query`, {
-        method: 'POST',
-        body: new URLSearchParams({ query: expression }),
+    api,
+    query: async (query) => {
+      const { result } = await api<{ result: { metric: Record<string, string>; value: [number, string] }[] }>('query', {
+        query,
       });
-      const { status, error, data } = (await answer.json()) as {
-        status: string;
-        error?: string;
-        data?: { result: { metric: Record<string, string>; value: [number, string] }[] };
-      };
-      if (status !== 'success') throw new Error(`${expression}: ${error ?? ''}`);
-      return (data?.result ?? []).map(({ metric, value }) => ({ metric, value: Number(value[1]) }));
+      return result.map(({ metric, value }) => ({ metric, value: Number(value[1]) }));
     },
   };
 }

@@ -11,7 +11,7 @@ import { dead, delivery, done, failed, house, started } from '../telemetry/made-
 import { idempotencyEvents } from '../telemetry/made-idempotency-events.ts';
 import { ALERTS_FILE } from './dashboard.ts';
 import { overviewOf } from './made-overview.ts';
-import { startPrometheus } from './prometheus-server.ts';
+import { oneJob, startPrometheus } from './prometheus-server.ts';
 
 const error = new Error('away');
 
@@ -101,7 +101,7 @@ needs('prometheus')(
     await once(page.listen(0, '127.0.0.1'), 'listening');
     onTestFinished(() => void page.close());
     const { port } = page.address() as { port: number };
-    const { query } = await startPrometheus(prometheus.url, `127.0.0.1:${port}`, ALERTS_FILE);
+    const { query } = await startPrometheus(prometheus.url, oneJob(`127.0.0.1:${port}`, ALERTS_FILE));
     await expect.poll(async () => (await query('up')).map(({ value }) => value)).toEqual([1]);
     const sums = (): Promise<(readonly [name: string, sum: number | undefined])[]> =>
       Promise.all(
