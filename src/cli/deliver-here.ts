@@ -88,7 +88,7 @@ export async function deliverHere(
   });
   const deliveries = place.isQstashDev ? withDevCredentials(stored) : stored;
   // A secret that does not fit is told now, not to whoever publishes first.
-  await deliveries.signingKeys.get();
+  await deliveries.sender.signingKeys();
   const printer = new RelayPrinter(io, output, options.flag('verbose'));
   let now = 0;
   const running = await startDeliveries({

@@ -1,5 +1,6 @@
 import type { Deliveries } from '../delivery/deliveries.ts';
 import type { SenderStore } from '../delivery/sender-store.ts';
+import { DEFAULT_TENANT } from '../delivery/tenants.ts';
 
 /**
  * What clients of QStash use with QSTASH_DEV=true, on every machine in the world: published in the vendor's documentation of local
@@ -20,6 +21,7 @@ export function withDevCredentials<D extends Deliveries & { readonly sender: Sen
     id: 'qstash-dev',
     name: 'qstash-dev',
     scopes: ['admin'],
+    tenant: DEFAULT_TENANT,
     createdAt: new Date(0),
     isPublic: true,
   } as const;

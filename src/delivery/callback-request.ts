@@ -32,6 +32,7 @@ function callbackTo(target: CallbackTarget, { request }: ToldAttempt, body: obje
       body: JSON.stringify(body),
       callerIp: request.callerIp,
       labels: request.labels,
+      ...(request.tenant !== undefined && { tenant: request.tenant }),
       // It holds what the message holds.
       ...(isHidden && { hidden: { body: true } }),
     },

@@ -10,7 +10,7 @@ import { callbacksOf } from './callback-request.ts';
 import type { AttemptReport } from './delivery-log.ts';
 import { DeliveryFailed } from './delivery-failed.ts';
 import type { DeliveryLines } from './delivery-lines.ts';
-import { type DeliveryRequest, lineOf } from './delivery-request.ts';
+import { type DeliveryRequest, lineOf, storedFlowKey } from './delivery-request.ts';
 import type { GateEnd } from './destination-gate.ts';
 import type { DestinationGates } from './destination-gates.ts';
 import { type CallOutcome, exchange, type ExchangeHost } from './exchange.ts';
@@ -102,7 +102,7 @@ async function asked<T>({ storeFailed }: DeliverHost, ctx: Context, answer: Prom
 
 /** Waits for its turn where its flow-control key allows so many a period; the whole line waits with it. */
 async function keepRate(host: DeliverHost, request: DeliveryRequest, ctx: Context): Promise<void> {
-  const { flowKey } = request;
+  const flowKey = storedFlowKey(request);
   const { store, lines } = host;
   if (flowKey === undefined || store.flow(flowKey)?.rate === undefined) return;
   const { waitMs } = await asked(host, ctx, store.takeRate(flowKey));
@@ -129,14 +129,14 @@ async function attempt(
 
 async function signatureOf(
   { store, effects }: DeliverHost,
-  { signedBy, url }: DeliveryRequest,
+  { signedBy, url, tenant }: DeliveryRequest,
   secrets: readonly string[],
   messageId: string,
   body: Uint8Array | string,
 ): Promise<Readonly<Record<string, string>> | undefined> {
   const nowMs = effects.now().wallMs;
   if (signedBy === 'server') {
-    const { current } = await store.signingKeys();
+    const { current } = await store.signingKeys(tenant);
     return { 'Upstash-Signature': signQstash({ key: current, url, body, nowMs, tokenId: `jwt_${newId()}` }) };
   }
   return secrets.length === 0 ? undefined : signStandard({ secrets, messageId, nowMs, body });

@@ -6,11 +6,12 @@ import type { Destinations } from './destinations.ts';
 import type { FlowControls, Queues, UrlGroups } from './line-settings.ts';
 import type { Publishing } from './publishing.ts';
 import type { Schedules } from './schedules.ts';
-import type { ChangedBy, WebhookEndpoints } from './webhook-endpoints.ts';
+import type { WebhookEndpoints } from './webhook-endpoints.ts';
 
 /**
  * Everything the delivery server knows and does, besides sending: the QStash API, the admin API, the command line and the console are
- * thin over it. Outcomes are values; what is thrown is `HoldfastError`.
+ * thin over it. Outcomes are values; what is thrown is `HoldfastError`. Every change, and every reading of a secret, is audited in its
+ * own transaction. What is here is of all tenants; `tenantView` is what one of them has.
  */
 export interface Deliveries {
   readonly publishing: Publishing;
@@ -25,9 +26,4 @@ export interface Deliveries {
   readonly endpoints: WebhookEndpoints;
   readonly signingKeys: SigningKeys;
   readonly tokens: ApiTokens;
-  /** Writes into the audit what an operator is about to change, where the change itself does not. */
-  audit(by: ChangedBy, verb: DeliveryAuditVerb, details: Readonly<Record<string, unknown>>): Promise<void>;
 }
-
-/** What operators change that is not a message. */
-type DeliveryAuditVerb = 'change-queue' | 'change-flow' | 'change-schedule';

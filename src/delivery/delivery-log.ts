@@ -29,6 +29,8 @@ export interface DeliveryEvent {
   readonly responseStatus?: number | undefined;
   readonly responseHeaders?: HeaderLists | undefined;
   readonly responseBody?: Uint8Array | undefined;
+  /** `CREATED`: who published it, such as the token. Nothing: the application itself. */
+  readonly actor?: string | undefined;
 }
 
 /** The log: kept for so many days. */

@@ -10,12 +10,15 @@ export interface DeliverySelection {
   readonly url?: AnyOf | undefined;
   readonly host?: AnyOf | undefined;
   readonly path?: AnyOf | undefined;
+  /** Groups, schedules, queues and keys by the names under which they are stored: `@acme/nightly` of a tenant `acme`. */
   readonly group?: AnyOf | undefined;
   readonly scheduleId?: AnyOf | undefined;
   readonly queue?: AnyOf | undefined;
   readonly labels?: readonly string[] | undefined;
   readonly flowKey?: AnyOf | undefined;
   readonly callerIp?: AnyOf | undefined;
+  /** Of one tenant; `default` for what has none. */
+  readonly tenant?: string | undefined;
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
 }

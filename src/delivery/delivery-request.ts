@@ -1,3 +1,5 @@
+import { storedName } from './tenants.ts';
+
 /** The methods a message may be delivered by. */
 export const HTTP_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
@@ -67,6 +69,8 @@ export interface DeliveryRequest extends SendRules {
   readonly scheduleId?: string | undefined;
   readonly labels?: readonly string[] | undefined;
   readonly callerIp?: string | undefined;
+  /** Whose it is; nothing: `default`. Queue, group, key and schedule are names of that tenant's. */
+  readonly tenant?: string | undefined;
   readonly hidden?: HiddenParts | undefined;
 }
 
@@ -76,10 +80,20 @@ export const DELIVERY_SERVICE = 'delivery';
 export const DELIVERY_HANDLER = 'deliver';
 
 /** The key of the line a delivery stands in: a queue, a flow-control key, or its destination. */
-export function lineOf({ queue, flowKey, url }: Pick<DeliveryRequest, 'queue' | 'flowKey' | 'url'>): string {
-  if (queue !== undefined) return `queue:${queue}`;
-  if (flowKey !== undefined) return `flow:${flowKey}`;
-  return `to:${destinationOf(url)}`;
+export function lineOf(request: Pick<DeliveryRequest, 'queue' | 'flowKey' | 'url' | 'tenant' | 'endpointId'>): string {
+  const { queue, tenant, url } = request;
+  if (queue !== undefined) return `queue:${storedName(tenant, queue)}`;
+  const flowKey = storedFlowKey(request);
+  return flowKey === undefined ? `to:${destinationOf(url)}` : `flow:${flowKey}`;
+}
+
+/** The flow-control key as it is stored. That of a registered endpoint is the server's own. */
+export function storedFlowKey({
+  flowKey,
+  tenant,
+  endpointId,
+}: Pick<DeliveryRequest, 'flowKey' | 'tenant' | 'endpointId'>): string | undefined {
+  return flowKey === undefined || endpointId !== undefined ? flowKey : storedName(tenant, flowKey);
 }
 
 /** What breakers, fairness and the list of destinations go by: scheme, host and port. */

@@ -1,7 +1,11 @@
 import type { FlowRules } from './delivery-request.ts';
 import type { UrlGroupEndpoint } from './publishing.ts';
+import type { ChangedBy } from './webhook-endpoints.ts';
 
-/** A queue: first in, first out, so many at once; a message that is tried again keeps its place. */
+/**
+ * A queue: first in, first out, so many at once; a message that is tried again keeps its place. Names of queues, groups and keys are those
+ * under which they are stored: `@acme/nightly` is `nightly` of the tenant `acme`.
+ */
 export interface QueueRecord {
   readonly name: string;
   readonly parallelism: number;
@@ -12,16 +16,19 @@ export interface QueueRecord {
   readonly lag: number;
 }
 
+/** Changes are audited as made by `by`, in their own transaction. */
 export interface Queues {
   get(name: string): Promise<QueueRecord | undefined>;
-  list(): Promise<readonly QueueRecord[]>;
+  /** Of one tenant, or of all. */
+  list(tenant?: string): Promise<readonly QueueRecord[]>;
   /** Makes it, or changes what is given. One that is not there is made by the first message too, with parallelism 1. */
   upsert(
     name: string,
     change: { readonly parallelism?: number | undefined; readonly isPaused?: boolean | undefined },
+    by?: ChangedBy,
   ): Promise<void>;
   /** False: there is none. What stands in it is delivered as if there were no queue any more. */
-  delete(name: string): Promise<boolean>;
+  delete(name: string, by?: ChangedBy): Promise<boolean>;
 }
 
 /** Addresses under one name. */
@@ -34,15 +41,17 @@ export interface UrlGroupRecord {
 
 export interface UrlGroups {
   get(name: string): Promise<UrlGroupRecord | undefined>;
-  list(): Promise<readonly UrlGroupRecord[]>;
+  /** Of one tenant, or of all. */
+  list(tenant?: string): Promise<readonly UrlGroupRecord[]>;
   /** Makes the group where there is none; an endpoint of the same name, or the same address, is replaced. */
-  addEndpoints(name: string, endpoints: UrlGroupRecord['endpoints']): Promise<void>;
+  addEndpoints(name: string, endpoints: UrlGroupRecord['endpoints'], by?: ChangedBy): Promise<void>;
   /** By name or address. A group without endpoints is deleted. */
   removeEndpoints(
     name: string,
     endpoints: readonly { readonly name?: string | undefined; readonly url?: string | undefined }[],
+    by?: ChangedBy,
   ): Promise<boolean>;
-  delete(name: string): Promise<boolean>;
+  delete(name: string, by?: ChangedBy): Promise<boolean>;
 }
 
 /** What is allowed under a key, and what is going on. */
@@ -60,17 +69,19 @@ export interface FlowControlRecord extends FlowRules {
 
 export interface FlowControls {
   get(key: string): Promise<FlowControlRecord | undefined>;
-  list(search?: string): Promise<readonly FlowControlRecord[]>;
-  pause(key: string): Promise<void>;
-  resume(key: string): Promise<void>;
+  /** Those whose key holds `search`, of one tenant or of all. */
+  list(search?: string, tenant?: string): Promise<readonly FlowControlRecord[]>;
+  pause(key: string, by?: ChangedBy): Promise<void>;
+  resume(key: string, by?: ChangedBy): Promise<void>;
   /** Sets limits that messages do not change any more, and begins a new period. */
-  pin(key: string, rules: FlowRules): Promise<void>;
+  pin(key: string, rules: FlowRules, by?: ChangedBy): Promise<void>;
   unpin(
     key: string,
     which: { readonly parallelism?: boolean | undefined; readonly rate?: boolean | undefined },
+    by?: ChangedBy,
   ): Promise<void>;
   /** The period begins anew. */
-  resetRate(key: string): Promise<void>;
+  resetRate(key: string, by?: ChangedBy): Promise<void>;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { DeliveryRequest, FlowRules } from './delivery-request.ts';
+import type { ChangedBy } from './webhook-endpoints.ts';
 
 /** Where something is published to: an address, or all endpoints of a URL group. */
 export type PublishTarget =
@@ -52,6 +53,6 @@ export type PublishOutcome =
 
 /** Taking in what is to be delivered. */
 export interface Publishing {
-  /** All in one commit; the outcomes are in their order, and a refusal leaves the others be. */
-  publish(requests: readonly PublishRequest[]): Promise<readonly PublishOutcome[]>;
+  /** All in one commit; the outcomes are in their order, and a refusal leaves the others be. `by`: who, in the log. */
+  publish(requests: readonly PublishRequest[], by?: ChangedBy): Promise<readonly PublishOutcome[]>;
 }

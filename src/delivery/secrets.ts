@@ -1,8 +1,12 @@
-/** The keys that deliveries are signed by: `sig_…`. Encrypted where they are kept. */
+import type { ChangedBy } from './webhook-endpoints.ts';
+
+/**
+ * The keys that the deliveries of a tenant are signed by: `sig_…`. Encrypted where they are kept. Who reads or rotates them is audited.
+ */
 export interface SigningKeys {
-  get(): Promise<{ readonly current: string; readonly next: string }>;
+  get(tenant?: string, by?: ChangedBy): Promise<{ readonly current: string; readonly next: string }>;
   /** The next becomes the current one, and a new one is next. */
-  rotate(): Promise<{ readonly current: string; readonly next: string }>;
+  rotate(tenant?: string, by?: ChangedBy): Promise<{ readonly current: string; readonly next: string }>;
 }
 
 /** What a token lets do: publish and read one's own; operate also pauses, cancels, replays; admin also keys and tokens. */
@@ -14,6 +18,8 @@ export interface ApiTokenRecord {
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly Scope[];
+  /** Whose messages, queues and keys it leads to: those of no other tenant. */
+  readonly tenant: string;
   readonly createdAt: Date;
   readonly lastUsedAt?: Date | undefined;
   /** Everybody knows it, as that of development: it proves nothing, and is taken from the header alone. Default false. */
@@ -22,10 +28,15 @@ export interface ApiTokenRecord {
 
 /** Tokens of the API. Only their hashes are kept. */
 export interface ApiTokens {
-  /** Shown once. */
-  create(name: string, scopes: readonly Scope[]): Promise<{ readonly id: string; readonly token: string }>;
+  /** Shown once. For the tenant `default` unless another is named. Audited. */
+  create(
+    name: string,
+    scopes: readonly Scope[],
+    options?: { readonly tenant?: string | undefined; readonly by?: ChangedBy | undefined },
+  ): Promise<{ readonly id: string; readonly token: string }>;
   list(): Promise<readonly ApiTokenRecord[]>;
-  revoke(id: string): Promise<boolean>;
+  /** Audited. */
+  revoke(id: string, by?: ChangedBy): Promise<boolean>;
   /** Nothing: nobody we know. Kept in memory for a few seconds. */
   verify(token: string): Promise<ApiTokenRecord | undefined>;
 }

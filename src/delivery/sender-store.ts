@@ -62,5 +62,6 @@ export interface SenderStore extends LineSettings {
   endpoint(endpointId: string): Promise<EndpointSight | 'disabled' | undefined>;
   /** An endpoint answered: `gone` (410) disables it, only failures for long too. */
   noteEndpoint(endpointId: string, answer: 'well' | 'failed' | 'gone'): Promise<void>;
-  signingKeys(): Promise<{ readonly current: string; readonly next: string }>;
+  /** Those of a tenant; nothing: `default`. */
+  signingKeys(tenant?: string): Promise<{ readonly current: string; readonly next: string }>;
 }

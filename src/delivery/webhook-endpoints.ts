@@ -80,8 +80,8 @@ export interface WebhookEndpoints {
   enable(id: string, by: ChangedBy): Promise<EndpointOutcome>;
   /** What waits for it goes on waiting; events that are sent from now on are not for it. */
   disable(id: string, by: ChangedBy): Promise<EndpointOutcome>;
-  /** The secrets that sign now, the newest first. */
-  secrets(id: string): Promise<readonly string[] | undefined>;
+  /** The secrets that sign now, the newest first. That they were read is audited. */
+  secrets(id: string, by?: ChangedBy): Promise<readonly string[] | undefined>;
   /** A new secret; those before sign too for `graceHours` (default 24, at most 168; 0: not at all). */
   rotateSecret(
     id: string,
@@ -94,9 +94,12 @@ export interface WebhookEndpoints {
   >;
   /**
    * Sends to all that are enabled and want it, in one commit; with `to`, to that one alone, whatever it wants. Throws `INVALID_OPTIONS`
-   * for what is no event.
+   * for what is no event. `by`: the operator who sends it, audited.
    */
-  send(event: WebhookEvent, options?: { readonly to?: string | undefined }): Promise<WebhookSent>;
+  send(
+    event: WebhookEvent,
+    options?: { readonly to?: string | undefined; readonly by?: ChangedBy | undefined },
+  ): Promise<WebhookSent>;
   /** Sends a message of this endpoint once more, under its id, whether it had failed or was delivered. False: there is none. */
   resend(id: string, messageId: string, by: ChangedBy): Promise<boolean>;
   /** Puts all that failed since then back in line; answers how many. Nothing: there is no such endpoint. */

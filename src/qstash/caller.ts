@@ -1,5 +1,6 @@
 import type { ApiTokenRecord, ApiTokens, Scope } from '../delivery/secrets.ts';
 import { SCOPES } from '../delivery/secrets.ts';
+import type { ChangedBy } from '../delivery/webhook-endpoints.ts';
 import { Refusal } from './refusal.ts';
 
 /** Who asks. */
@@ -32,6 +33,11 @@ export async function callerOf(
     throw unauthorized('this token is public; send it in Authorization: Bearer <token>');
   if (token === undefined) throw unauthorized('the token is not known here; make one with holdfast token create');
   return { token, isTokenInQuery };
+}
+
+/** The token as the audit and the log know it: names may be given twice, ids may not. */
+export function actorOf({ name, id }: ApiTokenRecord): ChangedBy {
+  return { actor: `token ${name} ${id}` };
 }
 
 /** A scope lets do what those before it let do. Refused with 403. */

@@ -1,3 +1,4 @@
+import { tenantView } from '../delivery/tenant-view.ts';
 import type { Effects } from '../kernel/effects.ts';
 import { isForeignPage } from '../server/foreign-page.ts';
 import { answerNode, type NodeRequest, type NodeResponse } from '../server/node-listener.ts';
@@ -7,7 +8,7 @@ import { readBytes } from '../server/read-body.ts';
 import { systemEffects } from '../system/effects.ts';
 import { NOT_OFFERED, ROUTES } from './all-routes.ts';
 import { checkApiOptions, type QstashApiOptions } from './api-options.ts';
-import { type Caller, callerOf, demandScope } from './caller.ts';
+import { actorOf, type Caller, callerOf, demandScope } from './caller.ts';
 import { matchPath, type PathMatch } from './match-path.ts';
 import { headerMap, type HeaderMap, strayHeader } from './message-headers.ts';
 import { badRequest, GUIDE, Refusal } from './refusal.ts';
@@ -131,7 +132,7 @@ class Api {
 
   #call({ request, headers, target, query, peer }: Asked, { params, rest }: PathMatch, caller: Caller): ApiCall {
     return {
-      deliveries: this.#options.deliveries,
+      deliveries: tenantView(this.#options.deliveries, caller.token.tenant, actorOf(caller.token)),
       limits: this.#limits,
       activity: this.#options.activity ?? (() => ({ most: 0, now: 0 })),
       nowMs: this.#effects.now().wallMs,

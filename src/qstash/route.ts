@@ -1,4 +1,4 @@
-import type { Deliveries } from '../delivery/deliveries.ts';
+import type { TenantDeliveries } from '../delivery/tenant-view.ts';
 import type { Scope } from '../delivery/secrets.ts';
 import type { HeaderMap } from './message-headers.ts';
 
@@ -19,7 +19,8 @@ export interface Activity {
 
 /** One request, known and allowed. */
 export interface ApiCall {
-  readonly deliveries: Deliveries;
+  /** Those of the token's tenant; changes are audited as the token's. */
+  readonly deliveries: TenantDeliveries;
   readonly limits: ApiLimits;
   readonly activity: () => Activity;
   readonly nowMs: number;

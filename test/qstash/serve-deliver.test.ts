@@ -28,7 +28,7 @@ test('serve --deliver takes in and delivers beside the console, with tokens and 
   }
   const made = await runHere(['token', 'create', 'app', '--scope', 'operate', '--json'], { env });
   const { id, token } = JSON.parse(made.out) as { id: string; token: string };
-  expect((await runHere(['token', 'list'], { env })).out).toMatch(/app\s+operate\s+\S.*never/);
+  expect((await runHere(['token', 'list'], { env })).out).toMatch(/app\s+default\s+operate\s+\S.*never/);
   const hidden = await runHere(['signing-keys', 'show'], { env });
   expect(hidden.out).toMatch(/QSTASH_CURRENT_SIGNING_KEY=sig_.{4}…\n/);
   const keys = JSON.parse((await runHere(['signing-keys', '--reveal', '--json'], { env })).out) as {

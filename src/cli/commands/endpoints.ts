@@ -102,7 +102,7 @@ async function add(invocation: Invocation, all: Endpoints, url: string | undefin
   if (url === undefined) throw usageError('name the address: holdfast endpoints add https://shop.example/hooks');
   const { output, options } = invocation;
   const endpoint = done(await all.create(inputOf(url, options), byWhom(invocation)));
-  const [secret] = (await all.secrets(endpoint.id)) ?? [];
+  const [secret] = (await all.secrets(endpoint.id, byWhom(invocation))) ?? [];
   output.answer({ ...endpoint, secret }, () => {
     output.line(`${endpoint.id} is told of ${endpoint.eventTypes.join(', ') || 'all events'}.`);
     output.line(
@@ -153,7 +153,7 @@ async function change(
   const say = (answer: object, text: string): void => output.answer(answer, () => output.line(text));
   switch (verb) {
     case 'secrets': {
-      const secrets = found(id, await all.secrets(id));
+      const secrets = found(id, await all.secrets(id, byWhom(invocation)));
       return say({ id, secrets }, secrets.join('\n'));
     }
     case 'rotate':

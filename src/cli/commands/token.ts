@@ -1,9 +1,11 @@
 import { type ApiTokenRecord, type ApiTokens, type Scope, SCOPES } from '../../delivery/secrets.ts';
+import { DEFAULT_TENANT } from '../../delivery/tenants.ts';
 import { postgresDelivery } from '../../postgres/delivery/postgres-delivery.ts';
 import { CliError, EXIT, usageError } from '../cli-error.ts';
 import type { Command, Invocation } from '../command.ts';
 import { confirm } from '../confirm.ts';
 import { formatAge } from '../duration.ts';
+import { byWhom } from '../open-operator.ts';
 import { subVerb } from '../page-options.ts';
 
 const VERBS = ['create', 'list', 'revoke'] as const;
@@ -20,12 +22,22 @@ export const token: Command = {
       summary: 'with create: publish, operate (also reads, cancels, pauses, replays) or admin (also signing keys)',
       default: 'publish',
     },
+    tenant: {
+      value: '<name>',
+      summary: 'with create: whose messages, queues and keys it leads to; no other tenant sees them',
+      default: 'default',
+    },
   },
   details: [
     'A token is shown once, when it is made; only its hash is kept. Clients send it as QSTASH_TOKEN. One that is revoked',
     'works for up to 5 seconds more in servers that have seen it.',
   ],
-  examples: ['holdfast token create shop', 'holdfast token create ops --scope operate', 'holdfast token list'],
+  examples: [
+    'holdfast token create shop',
+    'holdfast token create ops --scope operate',
+    'holdfast token create acme-app --tenant acme',
+    'holdfast token list',
+  ],
   run: async (invocation) => {
     const [word = 'list', what] = invocation.args;
     const verb = subVerb('token', VERBS, word);
@@ -38,15 +50,17 @@ export const token: Command = {
   },
 };
 
-async function create({ options, output }: Invocation, tokens: ApiTokens, name: string | undefined): Promise<void> {
+async function create(invocation: Invocation, tokens: ApiTokens, name: string | undefined): Promise<void> {
+  const { options, output } = invocation;
   if (name === undefined || name.trim() === '' || name.length > 200) {
     throw usageError('name whose it is: holdfast token create <name>');
   }
   const text = options.text('scope') ?? 'publish';
   const scope: Scope | undefined = SCOPES.find((one) => one === text);
   if (scope === undefined) throw usageError(`--scope is ${JSON.stringify(text)}; write ${SCOPES.join(', ')}`);
-  const made = await tokens.create(name, [scope]);
-  output.answer({ ...made, name, scopes: [scope] }, () => {
+  const tenant = options.text('tenant') ?? DEFAULT_TENANT;
+  const made = await tokens.create(name, [scope], { tenant, by: byWhom(invocation) });
+  output.answer({ ...made, name, scopes: [scope], tenant }, () => {
     output.line(made.token);
     output.line(`\nThis is the only time it is shown. ${name} may ${ALLOWED[scope]}.`);
   });
@@ -67,6 +81,7 @@ async function list({ io, output }: Invocation, tokens: ApiTokens): Promise<void
       output.table<ApiTokenRecord>(items, [
         { title: 'ID', value: ({ id }) => id },
         { title: 'NAME', value: ({ name }) => name, shrinkTo: 8 },
+        { title: 'TENANT', value: ({ tenant }) => tenant, shrinkTo: 8 },
         { title: 'SCOPE', value: ({ scopes }) => scopes.join(', ') },
         { title: 'MADE', value: ({ createdAt }) => formatAge(createdAt.getTime(), nowMs) },
         { title: 'USED', value: ({ lastUsedAt }) => (lastUsedAt ? formatAge(lastUsedAt.getTime(), nowMs) : 'never') },
@@ -83,7 +98,7 @@ async function revoke(invocation: Invocation, tokens: ApiTokens, id: string | un
   if (!(await confirm(invocation, `Revoke the token of ${known.name}?`, 'refuse'))) {
     throw new CliError('nothing was changed');
   }
-  const isRevoked = await tokens.revoke(id);
+  const isRevoked = await tokens.revoke(id, byWhom(invocation));
   output.answer({ id, name: known.name, isRevoked }, () =>
     output.line(`The token of ${known.name} lets nobody in any more.`),
   );

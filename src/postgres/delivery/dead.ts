@@ -1,7 +1,8 @@
 import type { DeadDeliveries, DeadDelivery, DeadSelection } from '../../delivery/dead-deliveries.ts';
 import type { Fields } from '../operator/read-record.ts';
 import type { SqlRunner } from '../sql-runner.ts';
-import { API, toDelivery } from './messages.ts';
+import { API } from './audited.ts';
+import { toDelivery } from './messages.ts';
 import { listOf, readCursor, selectionFields } from './selection.ts';
 import { bytesOf } from './shown-request.ts';
 import { walkOn } from './walk-on.ts';

@@ -1,6 +1,7 @@
 import { open, seal } from '../../system/sealed-text.ts';
 import type { ChangedBy } from '../../delivery/webhook-endpoints.ts';
 import type { SqlRunner } from '../sql-runner.ts';
+import { audited, auditParams } from './audited.ts';
 
 /** A receiver that is far behind may need them; more than these are never in use. */
 const MOST_SECRETS = 10;
@@ -25,9 +26,10 @@ export class EndpointSecrets {
     return seal(this.#secret, text);
   }
 
-  async get(id: string): Promise<readonly string[] | undefined> {
+  async get(id: string, by: ChangedBy | undefined): Promise<readonly string[] | undefined> {
     const secretsRead = `select ${LIVE_SECRETS}::text as sealed from ${this.#schema}.http_endpoint e where e.id = $1::text`;
-    const [row] = await this.#sql.query(secretsRead, [id]);
+    const params = [id, ...auditParams(by, 'read-secrets', { endpoint: id })];
+    const [row] = await this.#sql.query(audited(this.#schema, secretsRead, 2), params);
     return row && this.open(JSON.parse(String(row['sealed'])) as readonly string[]);
   }
 

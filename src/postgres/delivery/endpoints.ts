@@ -50,9 +50,9 @@ export function webhookEndpoints(sql: SqlRunner, schema: string, rules: Endpoint
     delete: (id, by) => store.delete(id, by),
     enable: (id, by) => store.switch(id, true, by),
     disable: (id, by) => store.switch(id, false, by),
-    secrets: (id) => store.secrets.get(id),
+    secrets: (id, by) => store.secrets.get(id, by),
     rotateSecret: (id, by, options = {}) => store.rotate(id, by, options),
-    send: (event, options = {}) => sendWebhook(sql, schema, rules, event, options.to),
+    send: (event, options = {}) => sendWebhook(sql, schema, rules, event, options),
     resend: (id, messageId, by) => store.resend(id, messageId, by),
     recover: (id, since, by) => store.recover(id, since, by),
   };

@@ -2,10 +2,11 @@ import { type Cron, parseCron } from '../../delivery/cron.ts';
 import { nextTime } from '../../delivery/cron-time.ts';
 import type { PublishRequest, UrlGroupEndpoint } from '../../delivery/publishing.ts';
 import type { ScheduleInput } from '../../delivery/schedules.ts';
+import { ownName } from '../../delivery/tenants.ts';
 import { messageInput } from '../fan-out.ts';
 import type { SqlRunner } from '../sql-runner.ts';
 import { type MadeMessage, makeMessages } from './make-messages.ts';
-import { groupsOf, placesOf, type PublishRules } from './publish.ts';
+import { groupOf, groupsOf, placesOf, type PublishRules } from './publish.ts';
 
 /** Schedules that are looked at in one go, and times of one schedule that are published in one commit. */
 const MOST_SCHEDULES = 100;
@@ -80,7 +81,7 @@ function claimOf(
   if (reading.kind === 'refused')
     return { text: claimText({ id, dueMs, lastMs: dueMs, error: reading.message }, []), requests: [] };
   const { times, next } = timesUpTo(reading.cron, dueMs, now.getTime());
-  const endpoints = input.to.kind === 'group' ? groups.get(input.to.name) : undefined;
+  const endpoints = groups.get(groupOf(input) ?? '');
   const made: { readonly messages: readonly MadeMessage[]; readonly isLast: boolean }[] = [];
   const requests: PublishRequest[] = [];
   let error: string | undefined;
@@ -129,7 +130,7 @@ function requestAt(id: string, input: DueSchedule['input'], time: number): Publi
   const at = new Date(time);
   return {
     to: input.to,
-    delivery: { ...input.delivery, scheduleId: id },
+    delivery: { ...input.delivery, scheduleId: ownName(id) },
     flow: input.flow,
     notBefore: input.delayMs === undefined ? undefined : new Date(time + input.delayMs),
     deduplication: { id: `schedule:${id}:${at.toISOString()}` },

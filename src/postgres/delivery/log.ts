@@ -31,6 +31,7 @@ interface EventRow {
   readonly responseBase64: string | undefined;
   /** Nothing: all that told what it was about has been forgotten. */
   readonly request: DeliveryRequest | undefined;
+  readonly actor: string | undefined;
 }
 
 /**
@@ -85,7 +86,7 @@ function linesOf(fields: Fields, states: readonly DeliveryState[] | undefined): 
 
 function eventOf(row: EventRow, state: DeliveryState, request: DeliveryRequest): DeliveryEvent {
   const { messageId, at, startedAt, attempt, nextAt, error, responseStatus, responseHeaders, responseBase64 } = row;
-  if (state === 'CREATED') return { at, messageId, state, request, nextAt };
+  if (state === 'CREATED') return { at, messageId, state, request, nextAt, actor: row.actor };
   if (state === 'CANCELED') return { at, messageId, state, request };
   if (state === 'ACTIVE') return { at: startedAt ?? at, messageId, state, request, attempt };
   const durationMs = startedAt && at.getTime() - startedAt.getTime();

@@ -142,12 +142,13 @@ export function messageOf(
   };
 }
 
-/** An id stands for what its sender says it does, at each endpoint of a group. Content: where it goes, what it is, what comes with it. */
+/** An id stands for what its sender says it does, at each endpoint of a group, and for one tenant. Content: where it goes, what it is, what comes with it. */
 function dedupKey(given: NonNullable<PublishRequest['deduplication']>, payload: DeliveryRequest): string {
-  const { url, method, body, bodyBase64, headers, group, queue } = payload;
-  if ('id' in given) return `dedup:${sha256(JSON.stringify(['id', given.id, group === undefined ? null : url]))}`;
+  const { url, method, body, bodyBase64, headers, group, queue, tenant } = payload;
+  if ('id' in given)
+    return `dedup:${sha256(JSON.stringify(['id', tenant, given.id, group === undefined ? null : url]))}`;
   const sorted = Object.entries(headers).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `dedup:${sha256(JSON.stringify(['content', url, method, queue, body, bodyBase64, sorted]))}`;
+  return `dedup:${sha256(JSON.stringify(['content', tenant, url, method, queue, body, bodyBase64, sorted]))}`;
 }
 
 /** Why this is no address, in words; nothing: it is one. */

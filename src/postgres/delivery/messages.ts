@@ -1,13 +1,10 @@
 import type { DeliveryMessages, DeliveryRecord, DeliverySelection } from '../../delivery/delivery-messages.ts';
-import type { ChangedBy } from '../../delivery/webhook-endpoints.ts';
 import { type Fields, readRecord } from '../operator/read-record.ts';
 import type { SqlRunner } from '../sql-runner.ts';
+import { API } from './audited.ts';
 import { MESSAGE_ID, readCursor, selectionFields } from './selection.ts';
 import { shownRequest } from './shown-request.ts';
 import { walkOn } from './walk-on.ts';
-
-/** Who cancels and replays where nobody is named, in the audit. */
-export const API: ChangedBy = { actor: 'delivery api' };
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';

@@ -93,10 +93,6 @@ export function postgresDelivery(options: PostgresDeliveryOptions): PostgresDeli
     endpoints: webhookEndpoints(sql, schema, { ...rules, secret, onChanged, forget: sights.forget }),
     signingKeys: keys,
     tokens: apiTokens(sql, schema, effects),
-    audit: async ({ actor, reason }, verb, details) => {
-      const auditWrite = `insert into ${schema}.audit (actor, verb, reason, details) values ($1::text, $2::text, $3::text, $4::text::jsonb)`;
-      await sql.query(auditWrite, [actor, verb, reason ?? null, JSON.stringify(details)]);
-    },
     sender: {
       ...reporting(sql, schema, rules.dedupMs),
       ...destinationBreakers(sql, schema),
@@ -106,7 +102,7 @@ export function postgresDelivery(options: PostgresDeliveryOptions): PostgresDeli
         await forgetFlows(sql, schema, rules.keepLogMs);
       }),
       takeRate: takeRates(sql, schema),
-      signingKeys: () => keys.cached(),
+      signingKeys: (tenant) => keys.cached(tenant),
       endpoint: sights.endpoint,
       noteEndpoint: sights.noteEndpoint,
     },

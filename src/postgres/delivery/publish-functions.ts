@@ -45,7 +45,7 @@ function notePlaces(schema: string): string {
  */
 function takeIn(schema: string): string {
   const wake = wakeStatement(schema, wakeChannel(schema.slice(1, -1))).replace(/^select/, 'perform');
-  return `create function ${schema}.http_take_in(input text, has_keys boolean, dedup_ms float8) returns json language plpgsql as $body$
+  return `create function ${schema}.http_take_in(input text, has_keys boolean, dedup_ms float8, p_actor text) returns json language plpgsql as $body$
     declare
       unit_count int;
       fresh uuid[];
@@ -72,8 +72,8 @@ function takeIn(schema: string): string {
       with m as materialized (select * from ${MESSAGE_INPUT}),
         linked as (${linkMessages(schema, 'true', 'm')}),
         logged as (
-          insert into ${schema}.http_event (message_id, cycle, attempt, state, next_at, request)
-          select m.id, 0, 0, 0, m.due_at, m.payload - 'body' - 'bodyBase64' from m on conflict do nothing)
+          insert into ${schema}.http_event (message_id, cycle, attempt, state, next_at, request, actor)
+          select m.id, 0, 0, 0, m.due_at, m.payload - 'body' - 'bodyBase64', p_actor from m on conflict do nothing)
         ${fanOut(schema, 'unit_count', 'm')} order by m.place;
       ${wake};
       return known;
@@ -81,11 +81,11 @@ function takeIn(schema: string): string {
 }
 
 function publish(schema: string): string {
-  return `create function ${schema}.http_publish(input text, about text, has_keys boolean, dedup_ms float8) returns text language plpgsql as $body$
+  return `create function ${schema}.http_publish(input text, about text, has_keys boolean, dedup_ms float8, p_actor text) returns text language plpgsql as $body$
     begin
       if (select is_full from ${schema}.meta) then return null; end if;
       if about is not null then perform ${schema}.http_note(about); end if;
-      return ${schema}.http_take_in(input, has_keys, dedup_ms)::text;
+      return ${schema}.http_take_in(input, has_keys, dedup_ms, p_actor)::text;
     end $body$`;
 }
 
@@ -123,7 +123,7 @@ function report(schema: string): string {
           where (c ->> 'place')::int = any (fresh);
         if input is not null then
           if about is not null then perform ${schema}.http_note(about); end if;
-          perform ${schema}.http_take_in(input, true, dedup_ms);
+          perform ${schema}.http_take_in(input, true, dedup_ms, null);
         end if;
       end if;
     end $body$`;

@@ -1,4 +1,4 @@
-import type { FlowRules } from '../../delivery/delivery-request.ts';
+import { type FlowRules, storedFlowKey } from '../../delivery/delivery-request.ts';
 import type {
   Published,
   Publishing,
@@ -7,6 +7,7 @@ import type {
   PublishRequest,
   UrlGroupEndpoint,
 } from '../../delivery/publishing.ts';
+import { storedName } from '../../delivery/tenants.ts';
 import type { NewMessage } from '../../outbox/outbox-store.ts';
 import { messageInput } from '../fan-out.ts';
 import type { SqlRunner } from '../sql-runner.ts';
@@ -26,9 +27,9 @@ const FULL: PublishRefusal = {
 
 /** Taking messages in: one round trip, and one more where a URL group is named. */
 export function publishing(sql: SqlRunner, schema: string, rules: PublishRules): Publishing {
-  const publishCall = `select ${schema}.http_publish($1::text, $2::text, $3::text::boolean, $4::text::float8) as known`;
+  const publishCall = `select ${schema}.http_publish($1::text, $2::text, $3::text::boolean, $4::text::float8, $5::text) as known`;
   return {
-    publish: async (requests) => {
+    publish: async (requests, by) => {
       const groups = await groupsOf(sql, schema, requests);
       const made = requests.map(
         (request) =>
@@ -41,7 +42,7 @@ export function publishing(sql: SqlRunner, schema: string, rules: PublishRules):
         all.filter(({ id, idempotencyKey }) => (firstOf.get(idempotencyKey ?? '') ?? id) === id),
       );
       const about = placesOf(requests.filter((_, at) => !('kind' in (made[at] ?? FULL))));
-      const [row] = await sql.query(publishCall, [input, about, firstOf.size > 0, rules.dedupMs]);
+      const [row] = await sql.query(publishCall, [input, about, firstOf.size > 0, rules.dedupMs, by?.actor ?? null]);
       const text = row?.['known'];
       if (typeof text !== 'string') return made.map((one) => ('kind' in one ? one : FULL));
       const known = new Map(Object.entries(JSON.parse(text) as Record<string, string>));
@@ -73,15 +74,15 @@ function firstOfEachKey(messages: readonly NewMessage[]): ReadonlyMap<string, st
   return firstOf;
 }
 
-function groupOf({ to }: Pick<PublishRequest, 'to'>): string | undefined {
-  return to.kind === 'group' ? to.name : undefined;
+export function groupOf({ to, delivery }: Pick<PublishRequest, 'to' | 'delivery'>): string | undefined {
+  return to.kind === 'group' ? storedName(delivery.tenant, to.name) : undefined;
 }
 
-/** The endpoints of the groups that are named, by their names. */
+/** The endpoints of the groups that are named, by the names under which they are stored. */
 export async function groupsOf(
   sql: SqlRunner,
   schema: string,
-  requests: readonly Pick<PublishRequest, 'to'>[],
+  requests: readonly Pick<PublishRequest, 'to' | 'delivery'>[],
 ): Promise<ReadonlyMap<string, readonly UrlGroupEndpoint[]>> {
   const names = new Set(requests.map(groupOf).filter((name) => name !== undefined));
   if (names.size === 0) return new Map();
@@ -98,8 +99,9 @@ export function placesOf(requests: readonly PublishRequest[]): string | null {
   const queues = new Set<string>();
   const flows = new Map<string, FlowRules | undefined>();
   for (const { delivery, flow } of requests) {
-    if (delivery.queue !== undefined) queues.add(delivery.queue);
-    if (delivery.flowKey !== undefined) flows.set(delivery.flowKey, flow ?? flows.get(delivery.flowKey));
+    if (delivery.queue !== undefined) queues.add(storedName(delivery.tenant, delivery.queue));
+    const key = storedFlowKey({ endpointId: undefined, ...delivery });
+    if (key !== undefined) flows.set(key, flow ?? flows.get(key));
   }
   if (queues.size === 0 && flows.size === 0) return null;
   const rows = [...flows].map(([key, rules]) => ({

@@ -1,6 +1,7 @@
 import { DELIVERY_TYPE } from '../../delivery/delivery-request.ts';
 import { PAGE_SETTINGS } from '../operator/message-list-function.ts';
 import { handlerOf } from './line-waiting.ts';
+import { storedNameSql } from './tenant-sql.ts';
 import { arrayOf, FITS_ANY_REQUEST, requestFits, SELECTION_VARIABLES, timeFits } from './selection.ts';
 
 /** How many rows a statement reads at most, whatever is selected; its result then says where to go on. */
@@ -49,7 +50,7 @@ function byIds(cursor: string, table: string, id: string, query: (from: string) 
 
 const flowOf = (schema: string): string =>
   `(select json_build_object('parallelism', w.parallelism, 'rate', w.rate, 'periodMs', w.period_ms)
-          from ${schema}.http_flow w where w.key = d.payload ->> 'flowKey')`;
+          from ${schema}.http_flow w where w.key = ${storedNameSql('d.payload', 'flowKey')})`;
 
 function recordOf(schema: string, state: string, nextAt: string): string {
   return `'messageId', d.id, 'request', d.payload, 'flow', ${flowOf(schema)}, 'state', ${state}, 'createdAt', d.created_at,
@@ -304,7 +305,7 @@ function logList(schema: string): string {
         end if;
       end loop;
       return query select json_build_object('place', ${placeOf('e')}, 'messageId', e.message_id, 'attempt', e.attempt, 'state', e.state,
-          'at', e.at, 'startedAt', e.started_at, 'nextAt', e.next_at, 'error', e.error, 'responseStatus', e.status,
+          'actor', e.actor, 'at', e.at, 'startedAt', e.started_at, 'nextAt', e.next_at, 'error', e.error, 'responseStatus', e.status,
           'responseHeaders', e.headers, 'responseBase64', encode(e.body, 'base64'),
           'request', case when octet_length(coalesce(q.request ->> 'body', q.request ->> 'bodyBase64')) > ${LOGGED_BODY}
             then q.request - 'body' - 'bodyBase64' else q.request end)::text

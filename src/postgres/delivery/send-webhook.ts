@@ -1,9 +1,10 @@
 import type { DeliveryRequest } from '../../delivery/delivery-request.ts';
 import { isEventType, patternsOf } from '../../delivery/event-types.ts';
-import type { WebhookEvent, WebhookSent } from '../../delivery/webhook-endpoints.ts';
+import type { ChangedBy, WebhookEvent, WebhookSent } from '../../delivery/webhook-endpoints.ts';
 import { OptionCheck } from '../../kernel/check-options.ts';
 import { HoldfastError } from '../../kernel/error.ts';
 import { findUnstorable } from '../../kernel/unstorable.ts';
+import type { AuditVerb } from '../../operator/operator-records.ts';
 import type { NewMessage } from '../../outbox/outbox-store.ts';
 import { newId } from '../../system/new-id.ts';
 import { systemEffects } from '../../system/effects.ts';
@@ -22,14 +23,14 @@ const MAX_ID = 200;
 
 /**
  * Sends an event to all endpoints that are enabled and want it, or to one that is named, through whatever connection or transaction this is: two statements, of
- * which the second is all that is written.
+ * which the second is all that is written. `by`: the operator who sends it, for the audit.
  */
 export async function sendWebhook(
   sql: SqlRunner,
   schema: string,
   rules: WebhookRules,
   event: WebhookEvent,
-  to?: string,
+  { to, by }: { readonly to?: string | undefined; readonly by?: ChangedBy | undefined } = {},
 ): Promise<WebhookSent> {
   const body = bodyOf(event, rules);
   const eventId = event.eventId ?? newId();
@@ -37,11 +38,23 @@ export async function sendWebhook(
     where e.is_enabled and case when $2::text is null then e.event_types ?| $1::text[] else e.id = $2::text end order by e.id`;
   const rows = await sql.query(endpointsFor, [patternsOf(event.type), to ?? null]);
   const messages = rows.map((row) => messageFor(row, event.type, body, eventId));
-  const sendCall = `select ${schema}.http_webhook_send($1::text, $2::text::float8, $3::text) as sent`;
+  const sendCall = `select ${schema}.http_webhook_send($1::text, $2::text::float8, $3::text, $4::text, $5::text) as sent`;
   const dedupMs = event.eventId === undefined ? null : rules.eventDedupMs;
-  const [row] = await sql.query(sendCall, [eventId, dedupMs, messageInput(messages)]);
+  const [row] = await sql.query(sendCall, [
+    eventId,
+    dedupMs,
+    messageInput(messages),
+    by?.actor ?? null,
+    by === undefined ? null : JSON.stringify(entryOf(by, event.type, to)),
+  ]);
   if (typeof row?.['sent'] !== 'string') throw new HoldfastError('OUTBOX_FULL', {});
   return { eventId, ...(JSON.parse(row['sent']) as Omit<WebhookSent, 'eventId'>) };
+}
+
+/** What the audit says where an operator sends it. */
+function entryOf({ reason }: ChangedBy, type: string, to: string | undefined): object {
+  const verb: AuditVerb = to === undefined ? 'send-event' : 'test-endpoint';
+  return { verb, reason, details: { type, endpoint: to } };
 }
 
 /** The message for one endpoint. All of an event belong together by its id, so that one trace shows them. */

@@ -114,10 +114,10 @@ function noteFunction(schema: string): string {
 
 /**
  * Takes the messages of one event in, once for its key. Only for endpoints that are still enabled. Answers the ids, with those of the
- * first time where it was sent before; null: there is no room.
+ * first time where it was sent before; null: there is no room. `p_audit`, `{ verb, reason, details }`: an operator sends it.
  */
 function sendFunction(schema: string): string {
-  return `create function ${schema}.http_webhook_send(p_event text, p_dedup_ms float8, p_input text) returns text language plpgsql as $body$
+  return `create function ${schema}.http_webhook_send(p_event text, p_dedup_ms float8, p_input text, p_actor text, p_audit text) returns text language plpgsql as $body$
     declare
       input text;
     begin
@@ -133,7 +133,12 @@ function sendFunction(schema: string): string {
       end if;
       select json_agg(m)::text into input from json_array_elements(p_input::json) m
         where exists (select from ${schema}.http_endpoint e where e.id = m -> 'payload' ->> 'endpointId' and e.is_enabled);
-      if input is not null then perform ${schema}.http_take_in(input, false, 0); end if;
+      if p_audit is not null then
+        insert into ${schema}.audit (actor, verb, reason, details)
+          select p_actor, a.verb, a.reason, a.details || jsonb_build_object('event', p_event, 'messages', coalesce(json_array_length(input::json), 0))
+          from json_to_record(p_audit::json) as a (verb text, reason text, details jsonb);
+      end if;
+      if input is not null then perform ${schema}.http_take_in(input, false, 0, p_actor); end if;
       return json_build_object('isDuplicate', false, 'messageIds', coalesce((select json_agg(m ->> 'id')
         from json_array_elements(input::json) m), '[]'));
     end $body$`;

@@ -48,7 +48,7 @@ function fireFunction(schema: string): string {
         where c.id = any (claimed);
       if input is not null then
         if about is not null then perform ${schema}.http_note(about); end if;
-        perform ${schema}.http_take_in(input, true, dedup_ms);
+        perform ${schema}.http_take_in(input, true, dedup_ms, 'schedule');
       end if;
       return cardinality(claimed);
     end $body$`;

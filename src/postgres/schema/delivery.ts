@@ -42,13 +42,18 @@ function logTable(schema: string): readonly string[] {
       headers jsonb,
       body bytea,
       request jsonb,
+      -- Of CREATED: who published it.
+      actor text,
       primary key (message_id, cycle, attempt)
     ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_insert_scale_factor = 0.2)`,
     `create index http_event_at on ${schema}.http_event (at)`,
   ];
 }
 
-/** What is said about lines: queues, keys of flow control, destinations; and names for several addresses. */
+/**
+ * What is said about lines: queues, keys of flow control, destinations; and names for several addresses. Names are unique over all
+ * tenants: `@acme/nightly` is `nightly` of the tenant `acme`, and what has no such beginning belongs to `default`.
+ */
 function lineTables(schema: string): readonly string[] {
   return [
     `create table ${schema}.http_queue (
@@ -105,7 +110,7 @@ function lineTables(schema: string): readonly string[] {
 function secretTables(schema: string): readonly string[] {
   return [
     `create table ${schema}.http_signing_key (
-      one boolean primary key default true check (one),
+      tenant text primary key,
       current text not null,
       next text not null,
       updated_at timestamptz not null default clock_timestamp())`,
@@ -114,6 +119,7 @@ function secretTables(schema: string): readonly string[] {
       name text not null,
       hash text not null unique,
       scopes jsonb not null,
+      tenant text not null,
       created_at timestamptz not null default clock_timestamp(),
       last_used_at timestamptz)`,
   ];

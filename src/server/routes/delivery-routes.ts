@@ -38,6 +38,7 @@ const SELECTION: { readonly [K in keyof SelectionQuery]: Schema<SelectionQuery[K
   label: optional(text),
   flowKey: described(optional(text), 'A flow-control key; `endpoint:<id>` for what goes to an endpoint.'),
   callerIp: optional(text),
+  tenant: described(optional(text), 'Whose: `default` for what has none.'),
   from: optional(time),
   to: optional(time),
 };
@@ -53,12 +54,13 @@ interface SelectionQuery {
   readonly label: string | undefined;
   readonly flowKey: string | undefined;
   readonly callerIp: string | undefined;
+  readonly tenant: string | undefined;
   readonly from: Date | undefined;
   readonly to: Date | undefined;
 }
 
 function selectionOf(query: Partial<SelectionQuery>): DeliverySelection {
-  const { messageId, label, url, host, path, group, scheduleId, queue, flowKey, callerIp, from, to } = query;
+  const { messageId, label, url, host, path, group, scheduleId, queue, flowKey, callerIp, tenant, from, to } = query;
   return {
     messageIds: messageId === undefined ? undefined : [messageId],
     labels: label === undefined ? undefined : [label],
@@ -70,6 +72,7 @@ function selectionOf(query: Partial<SelectionQuery>): DeliverySelection {
     queue,
     flowKey,
     callerIp,
+    tenant,
     from,
     to,
   };
@@ -191,10 +194,7 @@ function queueSwitch(id: string, verb: 'pause' | 'resume', summary: string): Rou
     body: { ...NAME, ...REASON },
     answer: CHANGED,
     run: ({ deliveries, body: { name }, by }) =>
-      changeIf(deliveries.queues.get(name), async () => {
-        await deliveries.audit(by, 'change-queue', { queue: name, isPaused: verb === 'pause' });
-        await deliveries.queues.upsert(name, { isPaused: verb === 'pause' });
-      }),
+      changeIf(deliveries.queues.get(name), () => deliveries.queues.upsert(name, { isPaused: verb === 'pause' }, by)),
   });
 }
 
@@ -206,10 +206,7 @@ function flowChange(id: string, verb: 'pause' | 'resume' | 'resetRate', path: st
     body: { ...KEY, ...REASON },
     answer: CHANGED,
     run: ({ deliveries, body: { key }, by }) =>
-      changeIf(deliveries.flowControls.get(key), async () => {
-        await deliveries.audit(by, 'change-flow', { key, change: path });
-        await deliveries.flowControls[verb](key);
-      }),
+      changeIf(deliveries.flowControls.get(key), () => deliveries.flowControls[verb](key, by)),
   });
 }
 
@@ -231,10 +228,7 @@ const lines: readonly Route[] = [
     body: { ...NAME, parallelism: whole(1, 1_000), ...REASON },
     answer: CHANGED,
     run: ({ deliveries, body: { name, parallelism }, by }) =>
-      changeIf(deliveries.queues.get(name), async () => {
-        await deliveries.audit(by, 'change-queue', { queue: name, parallelism });
-        await deliveries.queues.upsert(name, { parallelism });
-      }),
+      changeIf(deliveries.queues.get(name), () => deliveries.queues.upsert(name, { parallelism }, by)),
   }),
   get({
     id: 'listUrlGroups',
@@ -268,8 +262,7 @@ const lines: readonly Route[] = [
     },
     answer: CHANGED,
     run: async ({ deliveries, body: { key, parallelism, rate, periodMs }, by }) => {
-      await deliveries.audit(by, 'change-flow', { key, parallelism, rate, periodMs });
-      await deliveries.flowControls.pin(key, { parallelism, rate, periodMs });
+      await deliveries.flowControls.pin(key, { parallelism, rate, periodMs }, by);
       return DONE;
     },
   }),
@@ -281,10 +274,9 @@ const lines: readonly Route[] = [
     body: { ...KEY, ...REASON },
     answer: CHANGED,
     run: ({ deliveries, body: { key }, by }) =>
-      changeIf(deliveries.flowControls.get(key), async () => {
-        await deliveries.audit(by, 'change-flow', { key, change: 'unpin' });
-        await deliveries.flowControls.unpin(key, { parallelism: true, rate: true });
-      }),
+      changeIf(deliveries.flowControls.get(key), () =>
+        deliveries.flowControls.unpin(key, { parallelism: true, rate: true }, by),
+      ),
   }),
 ];
 
@@ -297,10 +289,7 @@ function scheduleChange(verb: 'pause' | 'resume' | 'delete', summary: string): R
     body: REASON,
     answer: CHANGED,
     run: ({ deliveries, params: { id = '' }, by }) =>
-      changeIf(deliveries.schedules.get(id), async () => {
-        await deliveries.audit(by, 'change-schedule', { scheduleId: id, change: verb });
-        await deliveries.schedules[verb](id);
-      }),
+      changeIf(deliveries.schedules.get(id), () => deliveries.schedules[verb](id, by)),
   });
 }
 
@@ -366,7 +355,7 @@ function counted(count: number): Counted {
   return count === 0 ? { kind: 'not-found' } : { kind: 'done', count };
 }
 
-async function changeIf(found: Promise<unknown>, change: () => Promise<void>): Promise<Changed> {
+async function changeIf(found: Promise<unknown>, change: () => Promise<unknown>): Promise<Changed> {
   if ((await found) === undefined) return NOT_FOUND;
   await change();
   return DONE;

@@ -111,7 +111,7 @@ const reads: readonly Route[] = [
     role: 'admin',
     summary: 'The secrets that sign now, the newest first.',
     answer: foundOne(list(text)),
-    run: async ({ deliveries, params: { id = '' } }) => asFound(await deliveries.endpoints.secrets(id)),
+    run: async ({ deliveries, params: { id = '' }, by }) => asFound(await deliveries.endpoints.secrets(id, by)),
   }),
 ];
 
@@ -209,7 +209,7 @@ const changes: readonly Route[] = [
     body: { type: described(optional(words(256)), 'Default `test.ping`.'), ...REASON },
     answer: TESTED,
     run: async ({ deliveries, params: { id = '' }, body: { type = 'test.ping' }, by }): Promise<Tested> => {
-      const { messageIds } = await deliveries.endpoints.send({ type, data: { sentBy: by.actor } }, { to: id });
+      const { messageIds } = await deliveries.endpoints.send({ type, data: { sentBy: by.actor } }, { to: id, by });
       const [messageId] = messageIds;
       return messageId === undefined ? { kind: 'not-found' } : { kind: 'sent', messageId };
     },
@@ -221,8 +221,8 @@ const changes: readonly Route[] = [
     summary: 'Sends an event to all endpoints that want it.',
     body: { type: words(256), data: anything, eventId: optional(words(200)), occurredAt: optional(time) },
     answer: object<WebhookSent>({ eventId: text, messageIds: list(text), isDuplicate: flag }),
-    run: ({ deliveries, body: { type, data, eventId, occurredAt } }) =>
-      deliveries.endpoints.send({ type, data, eventId, occurredAt }),
+    run: ({ deliveries, body: { type, data, eventId, occurredAt }, by }) =>
+      deliveries.endpoints.send({ type, data, eventId, occurredAt }, { by }),
   }),
 ];
 

@@ -66,6 +66,7 @@ const PARTS: { readonly [K in keyof Parts]-?: Schema<Parts[K]> } = {
   scheduleId: optional(text),
   labels: optional(list(text)),
   callerIp: optional(text),
+  tenant: optional(text),
   hidden: optional(
     object<HiddenParts>({
       body: optional(flag),
@@ -117,6 +118,7 @@ export const DELIVERY_EVENT: Schema<ShownEvent> = object<ShownEvent>({
   messageId: text,
   state: EVENT_STATE,
   request: REQUEST,
+  actor: optional(text),
   attempt: optional(integer),
   durationMs: optional(number),
   error: optional(text),
