@@ -7,6 +7,7 @@ import type { RelayObserver } from '../relay/relay-event.ts';
 import type { Delivery } from '../relay/relay-store.ts';
 import { LocalFault } from '../relay/local-fault.ts';
 import { attemptOf, planFailure } from '../relay/run-failure.ts';
+import { runWrapped, type RunWrapper } from '../relay/run-wrapper.ts';
 import { insideHandler } from '../retry/handler-scope.ts';
 import { FAULT_FAILURE, faultError } from '../relay/run-fault.ts';
 import type { Failure } from '../retry/failure.ts';
@@ -37,6 +38,7 @@ export interface HandleParts {
   readonly idOf: (row: InboxRow) => string;
   readonly effects: Effects;
   readonly tell: RelayObserver;
+  readonly wrapRun: RunWrapper | undefined;
 }
 
 /** So many rows are read at once; of each key one is begun. */
@@ -128,8 +130,9 @@ export class Handling {
   }
 
   async #handle(row: InboxRow, delivery: Delivery, tenure: Tenure): Promise<void> {
-    const { db, rows, handle, handler, effects } = this.#parts;
+    const { db, rows, handle, handler, effects, wrapRun } = this.#parts;
     const { timeoutMs } = handler;
+    const about = { handler: handler.name, delivery, attempt: attemptOf(handler, delivery).attempt };
     const attempt = new AbortController();
     const run = { isOver: false };
     const late = Promise.withResolvers<never>();
@@ -152,7 +155,8 @@ export class Handling {
         db.client,
         async (session) => {
           attempt.signal.throwIfAborted();
-          const handled = insideHandler(run, () => handle({ row, delivery, signal: attempt.signal }, session));
+          const call = (): Promise<void> => handle({ row, delivery, signal: attempt.signal }, session);
+          const handled = insideHandler(run, () => runWrapped(wrapRun, about, call));
           await Promise.race([handled, late.promise]);
         },
         // As the last step, so that an arrival of the same message does not wait for the handler.

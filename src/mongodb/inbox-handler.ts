@@ -3,7 +3,6 @@ import { HoldfastError } from '../kernel/error.ts';
 import type { HandledEvent } from '../outbox/event.ts';
 import type { HandlerContext, HandlerDefinition } from '../relay/handler.ts';
 import { readPayload } from '../relay/read-payload.ts';
-import { consumer } from '../retry/policies.ts';
 import type { HandledMessage } from './handle-round.ts';
 import type { MongoHandle, MongoHandlerContext } from './mongo-handle.ts';
 
@@ -17,12 +16,17 @@ export interface InboxTake {
 export function handleBy(
   takes: ReadonlyMap<string, InboxTake>,
   kept: HandlerDefinition<unknown>,
+  maxAttempts: number,
 ): (message: HandledMessage, session: ClientSession) => Promise<void> {
   return async (message, session) => {
     const { eventType: type, payload } = message.row;
     const take = takes.get(type);
     if (take) {
-      await take.handle(await readPayload(take.event, message.delivery, payload), session, contextOf(message));
+      await take.handle(
+        await readPayload(take.event, message.delivery, payload),
+        session,
+        contextOf(message, maxAttempts),
+      );
       return;
     }
     const again = kept.kind === 'handle' ? kept.takes.get(type) : undefined;
@@ -32,7 +36,7 @@ export function handleBy(
   };
 }
 
-function contextOf({ row, delivery, signal }: HandledMessage): MongoHandlerContext {
+function contextOf({ row, delivery, signal }: HandledMessage, maxAttempts: number): MongoHandlerContext {
   const { id, type, key, source, correlationId, causationId, traceparent, createdAtMs } = delivery;
   return {
     id,
@@ -45,7 +49,7 @@ function contextOf({ row, delivery, signal }: HandledMessage): MongoHandlerConte
     signal,
     sourceId: row.sourceId,
     attempt: row.attempts + 1,
-    maxAttempts: consumer.maxAttempts,
+    maxAttempts,
     replays: row.replays,
     headers: delivery.headers ?? {},
     createdAt: new Date(createdAtMs),

@@ -5,6 +5,7 @@ import type { HandledEvent } from '../outbox/event.ts';
 import type { HandlingHandler } from '../relay/handler.ts';
 import { eventHandlerClassifier } from '../retry/classifier.ts';
 import { consumer } from '../retry/policies.ts';
+import { type Policy, toPolicy } from '../retry/policy.ts';
 import { newId } from '../system/new-id.ts';
 import { systemEffects } from '../system/effects.ts';
 import { KEPT_TYPES } from '../transport/kept-message.ts';
@@ -21,7 +22,7 @@ import { mirrorDead } from './mirror-dead.ts';
 import { receiveInto } from './receive.ts';
 import type { InboxRow } from './row.ts';
 import { Rows } from './rows.ts';
-import { hostOf, leasedWorker, runningUntil, wakeupOf } from './running.ts';
+import { hostOf, INBOX_UNIT, leasedWorker, runningUntil, wakeupOf } from './running.ts';
 import { checkStart, type MongoStartOptions, type Running, type StartParts } from './start-options.ts';
 import { transactionsOf } from './transaction.ts';
 
@@ -37,6 +38,8 @@ export interface MongoInboxOptions<Session> {
   readonly keepMs?: number | undefined;
   /** How many messages are handled at once, of different keys. Default 16. */
   readonly concurrency?: number | undefined;
+  /** How often and when a failed message is tried again; its `timeoutMs` is not used. Default `consumer`: seven attempts, 250 ms doubling to 30 s. */
+  readonly policy?: Policy | undefined;
   /** How long one attempt may take, in milliseconds. Default 30,000; MongoDB itself ends transactions after a minute. */
   readonly timeoutMs?: number | undefined;
 }
@@ -64,6 +67,7 @@ export function mongoInbox<Session>(options: MongoInboxOptions<Session>): MongoI
     collection = 'inbox_messages',
     keepMs = WEEK_MS,
     concurrency = 16,
+    policy = consumer,
     timeoutMs = 30_000,
   } = checked(options);
   const db = options.db as unknown as Db;
@@ -86,7 +90,7 @@ export function mongoInbox<Session>(options: MongoInboxOptions<Session>): MongoI
     await hasTransactions();
     await answered(systemEffects, Promise.all([rows.prepare(), lines.prepare()]), PREPARE_MS);
   });
-  const handler: HandlingHandler<unknown> = { ...RULES, concurrency, timeoutMs };
+  const handler: HandlingHandler<unknown> = { ...RULES, policy: toPolicy(policy), concurrency, timeoutMs };
   return {
     on: (event, handle) => {
       if (takes.has(event.type)) {
@@ -120,18 +124,21 @@ interface InboxParts {
 function startInbox(parts: InboxParts, start: StartParts): Running {
   const { db, rows, lines, service, collection, takes, handler } = parts;
   const effects = systemEffects;
-  const { transport, tell } = start;
+  const { transport, tell, wrapRun } = start;
+  const types = [...takes.keys()];
   const idOf = ({ _id: id }: InboxRow): string => id.slice(service.length + 1);
   const receive = receiveInto({ db, rows, lines, service });
-  const host = hostOf(service, start, [...takes.keys()], receive);
+  const host = hostOf(service, start, types, receive);
   const wakeup = wakeupOf(rows, service, start);
-  const handle = handleBy(takes, transport.handlers<unknown>(host).from.handler);
-  const handling = new Handling({ db, rows, wakeup, handler, handle, idOf, effects, tell });
+  const handle = handleBy(takes, transport.handlers<unknown>(host).from.handler, handler.policy.maxAttempts);
+  const handling = new Handling({ db, rows, wakeup, handler, handle, idOf, effects, tell, wrapRun });
+  tell({ kind: 'started', handlers: [{ handler: handler.name, types }] });
   const mirror = mirrorDead({ rows, service, host, transport, idOf }, handling.round);
   const { round } = mirror;
   const settled = async (): Promise<void> => void (await Promise.all([handling.settled(), mirror.settled()]));
   const id = `${collection}:${service}`;
-  const worker = leasedWorker({ db, id, owner: newId(), start, rows, service, round, settled, wakeup });
+  const unit = INBOX_UNIT;
+  const worker = leasedWorker({ db, id, owner: newId(), start, rows, service, unit, round, settled, wakeup });
   const receiving = transport.receive(host, { isDead: false });
   return runningUntil(async () => {
     await receiving.stop();
@@ -143,7 +150,6 @@ function startInbox(parts: InboxParts, start: StartParts): Running {
 const RULES = {
   kind: 'handle',
   name: 'inbox',
-  policy: consumer,
   classifier: eventHandlerClassifier,
   onDead: 'block',
   repeatable: false,
@@ -154,7 +160,7 @@ function checked<Session>(options: MongoInboxOptions<Session>): MongoInboxOption
   const check = new OptionCheck('mongoInbox()');
   if (!check.object('options', options, 'pass { db, service }')) check.done();
   const { db, service, collection, keepMs = WEEK_MS, concurrency = 16, timeoutMs = 30_000 } = options;
-  check.known(options, ['db', 'service', 'collection', 'keepMs', 'concurrency', 'timeoutMs']);
+  check.known(options, ['db', 'service', 'collection', 'keepMs', 'concurrency', 'policy', 'timeoutMs']);
   checkDb(check, db);
   checkService(check, service);
   if (collection !== undefined) checkCollection(check, 'collection', collection);

@@ -2,7 +2,7 @@ import type { ClientSession, Db } from 'mongodb';
 import { OptionCheck } from '../kernel/check-options.ts';
 import { HoldfastError } from '../kernel/error.ts';
 import type { NewMessage, SendResult } from '../outbox/outbox-store.ts';
-import { createSending, type Sending } from '../outbox/sending.ts';
+import { createSending, type Sending, type SendWrapper } from '../outbox/sending.ts';
 import { newId } from '../system/new-id.ts';
 import { systemEffects } from '../system/effects.ts';
 import { answered, PREPARE_MS } from './answered.ts';
@@ -14,8 +14,8 @@ import type { MongoDatabase } from './mongo-database.ts';
 import { publishRound } from './publish-round.ts';
 import { type OutboxRow, rowOf, storedRow } from './row.ts';
 import { Rows } from './rows.ts';
-import { hostOf, leasedWorker, runningUntil } from './running.ts';
-import { checkStart, type MongoStartOptions, type Running } from './start-options.ts';
+import { hostOf, leasedWorker, OUTBOX_UNIT, runningUntil } from './running.ts';
+import { checkStart, type MongoStartOptions, type Running, type StartParts } from './start-options.ts';
 import { transactionsOf, withEffect } from './transaction.ts';
 
 /** What `mongoOutbox` takes. */
@@ -28,6 +28,8 @@ export interface MongoOutboxOptions<Session> {
   readonly collection?: string | undefined;
   /** How long published messages are kept, in milliseconds. Default: seven days. */
   readonly keepMs?: number | undefined;
+  /** Is called around each `send` and `sendAll`: `traceSends(tracer)` of `holdfast/telemetry`. */
+  readonly wrapSend?: SendWrapper | undefined;
 }
 
 /** The outbox of one service. */
@@ -48,7 +50,7 @@ const WEEK_MS = 7 * 86_400_000;
  * published through a broker: each at least once, those of a key in the order of their commits.
  */
 export function mongoOutbox<Session>(options: MongoOutboxOptions<Session>): MongoOutbox<Session> {
-  const { service, collection = 'outbox_events', keepMs = WEEK_MS } = checked(options);
+  const { service, collection = 'outbox_events', keepMs = WEEK_MS, wrapSend } = checked(options);
   const db = options.db as unknown as Db;
   const effects = systemEffects;
   const rows = new Rows<OutboxRow>({
@@ -75,7 +77,7 @@ export function mongoOutbox<Session>(options: MongoOutboxOptions<Session>): Mong
   });
   const outbox: MongoOutbox<ClientSession> = {
     ...createSending<ClientSession>(
-      { service, generation: undefined },
+      { service, generation: undefined, wrapSend },
       {
         append: async (session, messages) => {
           checkSession(session, messages);
@@ -93,27 +95,43 @@ export function mongoOutbox<Session>(options: MongoOutboxOptions<Session>): Mong
     start: async (startOptions) => {
       const start = checkStart('mongoOutbox().start()', startOptions);
       await prepare();
-      const { to } = start.transport.handlers(hostOf(service, start, []));
-      if (to.handler.kind !== 'publish') throw new TypeError('what the transport publishes by is no publisher');
-      const round = publishRound({ rows, handler: to.handler, effects, tell: start.tell });
-      const worker = leasedWorker({ db, id: `${collection}:${service}`, owner: newId(), start, rows, service, round });
-      return runningUntil(async () => {
-        await worker.stop();
-        await start.transport.close().catch(() => undefined);
-      });
+      return startOutbox({ db, rows, service, collection }, start);
     },
   };
   // The sessions are those of the client that was handed in.
   return outbox as unknown as MongoOutbox<Session>;
 }
 
+interface OutboxParts {
+  readonly db: Db;
+  readonly rows: Rows<OutboxRow>;
+  readonly service: string;
+  readonly collection: string;
+}
+
+function startOutbox({ db, rows, service, collection }: OutboxParts, start: StartParts): Running {
+  const { transport, tell, wrapRun } = start;
+  const { handler } = transport.handlers(hostOf(service, start, [])).to;
+  if (handler.kind !== 'publish') throw new TypeError('what the transport publishes by is no publisher');
+  const round = publishRound({ rows, handler, effects: systemEffects, tell, wrapRun });
+  tell({ kind: 'started', handlers: [{ handler: handler.name, types: [] }] });
+  const [id, unit] = [`${collection}:${service}`, OUTBOX_UNIT];
+  const worker = leasedWorker({ db, id, owner: newId(), start, rows, service, unit, round });
+  return runningUntil(async () => {
+    await worker.stop();
+    await transport.close().catch(() => undefined);
+  });
+}
+
 function checked<Session>(options: MongoOutboxOptions<Session>): MongoOutboxOptions<Session> {
   const check = new OptionCheck('mongoOutbox()');
   if (!check.object('options', options, 'pass { db, service }')) check.done();
-  check.known(options, ['db', 'service', 'collection', 'keepMs']);
+  check.known(options, ['db', 'service', 'collection', 'keepMs', 'wrapSend']);
   checkDb(check, options.db);
   checkService(check, options.service);
   if (options.collection !== undefined) checkCollection(check, 'collection', options.collection);
+  if (options.wrapSend !== undefined && typeof options.wrapSend !== 'function')
+    check.refuse('wrapSend', options.wrapSend, 'pass a function, for example traceSends(tracer), or leave it out');
   if (options.keepMs !== undefined)
     check.number('keepMs', options.keepMs, {
       min: 60_000,

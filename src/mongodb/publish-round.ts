@@ -1,6 +1,8 @@
 import type { Effects } from '../kernel/effects.ts';
 import { createSleep } from '../kernel/sleep.ts';
 import type { OutboundItem, OutboundOutcome, PublishingHandler } from '../relay/handler.ts';
+import { publishWrapped, type TracedItem } from '../relay/publish-wrapped.ts';
+import type { RunWrapper } from '../relay/run-wrapper.ts';
 import type { RelayObserver } from '../relay/relay-event.ts';
 import { attemptOf, planFailure } from '../relay/run-failure.ts';
 import { sequenceText } from '../relay/run-publishing.ts';
@@ -14,6 +16,7 @@ export interface PublishParts {
   readonly handler: PublishingHandler;
   readonly effects: Effects;
   readonly tell: RelayObserver;
+  readonly wrapRun: RunWrapper | undefined;
 }
 
 /** As many are on their way at once; the next are read when the broker has answered for all of them. */
@@ -24,26 +27,33 @@ const LONGEST_WAIT_MS = 2_000;
 
 /** Makes the rounds of a worker that publishes. */
 export function publishRound(parts: PublishParts): WorkerParts['round'] {
+  const { handler, tell } = parts;
   let count = 0;
   return async (tenure) => {
     const { rows, nextDueInMs } = await parts.rows.read(BATCH);
     if (rows.length === 0) return { idleMs: nextDueInMs ?? Infinity };
     const startedAt = parts.effects.now();
-    const items = rows.map((row): OutboundItem => {
+    const items = rows.map((row): TracedItem => {
       const { _id: id } = row;
       const delivery = deliveryOf(row, id);
-      parts.tell({ kind: 'run-started', handler: parts.handler.name, delivery, attempt: row.attempts + 1 });
+      const { attempt } = attemptOf(handler, delivery);
+      tell({ kind: 'run-started', handler: handler.name, delivery, attempt });
       const sequence = sequenceText(tenure.lease.epoch, (count += 1));
       return {
         delivery,
         payload: row.payload,
         sequence,
+        trace: undefined,
         get isGivenUp() {
           return tenure.signal.aborted;
         },
       };
     });
-    const outcomes = await parts.handler.publish(items);
+    const outcomes = await publishWrapped(parts.wrapRun, handler, items, ({ delivery }) => ({
+      handler: handler.name,
+      delivery,
+      attempt: attemptOf(handler, delivery).attempt,
+    }));
     await settle(parts, tenure, { rows, items, outcomes, startedAt });
     return 'busy';
   };

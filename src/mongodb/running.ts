@@ -1,6 +1,8 @@
 import type { Db } from 'mongodb';
+import type { HouseReport } from '../relay/house-report.ts';
 import { systemEffects } from '../system/effects.ts';
 import type { TransportHost } from '../transport/transport.ts';
+import { boxReport } from './box-report.ts';
 import { Lease } from './lease.ts';
 import type { Row } from './row.ts';
 import type { Rows } from './rows.ts';
@@ -21,6 +23,10 @@ export function hostOf(
   return { service, effects: systemEffects, tell, types, taken: none, takeBack: none, receive };
 }
 
+/** Units of what is emitted: see `WorkerParts.unit`. */
+export const OUTBOX_UNIT = 0;
+export const INBOX_UNIT = 1;
+
 /** What a worker on rows is made of. */
 export interface LeasedParts<R extends Row> {
   readonly db: Db;
@@ -29,6 +35,7 @@ export interface LeasedParts<R extends Row> {
   readonly start: StartParts;
   readonly rows: Rows<R>;
   readonly service: string;
+  readonly unit: WorkerParts['unit'];
   readonly round: WorkerParts['round'];
   readonly settled?: WorkerParts['settled'];
   readonly wakeup?: Wakeup;
@@ -36,11 +43,12 @@ export interface LeasedParts<R extends Row> {
 
 /** Starts a worker that holds the lease of `id` while it works. */
 export function leasedWorker<R extends Row>(parts: LeasedParts<R>): Worker {
-  const { db, id, owner, start, rows, service, round, settled = async () => undefined } = parts;
+  const { db, id, owner, start, rows, service, unit, round, settled = async () => undefined } = parts;
   const effects = systemEffects;
   const lease = new Lease({ db, id, owner, leaseMs: start.leaseMs, effects });
   const wakeup = parts.wakeup ?? wakeupOf(rows, service, start);
-  return new Worker({ lease, wakeup, pollMs: start.pollMs, effects, tell: start.tell, round, settled });
+  const count = (): Promise<HouseReport> => boxReport(rows, service, effects);
+  return new Worker({ lease, wakeup, pollMs: start.pollMs, effects, tell: start.tell, round, settled, unit, count });
 }
 
 /** Wakes a worker on rows. Of a collection that is dropped meanwhile it makes the indexes again, a unique one among them, and says so. */

@@ -1,5 +1,6 @@
 import type { Effects } from '../kernel/effects.ts';
 import { createSleep } from '../kernel/sleep.ts';
+import type { HouseReport } from '../relay/house-report.ts';
 import type { RelayObserver } from '../relay/relay-event.ts';
 import { linkAbort } from '../kernel/abort-link.ts';
 import { answered } from './answered.ts';
@@ -23,10 +24,16 @@ export interface WorkerParts {
   readonly round: (tenure: Tenure) => Promise<'busy' | { readonly idleMs: number }>;
   /** What was begun in a tenure has ended. */
   readonly settled: () => Promise<void>;
+  /** Stands for the lease in what is emitted: different for an outbox and an inbox, which may have the same observers. */
+  readonly unit: number;
+  /** Counts, for metrics. Of all processes, the one that holds the lease does so. */
+  readonly count: () => Promise<HouseReport>;
 }
 
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
+/** How often is counted. */
+const COUNT_MS = 5_000;
 /** How often one that stands by looks whether the lease is free. */
 const STAND_BY_MS = 1_000;
 
@@ -69,16 +76,19 @@ export class Worker {
 
   /** Works until it is to stop, or the lease is lost. Rejects when the database does not answer as it should. */
   async #hold(lease: HeldLease, onRound: () => void): Promise<void> {
-    const { round, wakeup, pollMs, settled, tell } = this.#parts;
+    const { round, wakeup, pollMs, settled, tell, unit } = this.#parts;
     const over = new AbortController();
     const end = (): void => over.abort();
+    let isLost = false;
     const lose = (): void => {
       end();
-      tell({ kind: 'units-lost', units: [0], why: 'refused' });
+      isLost = true;
+      tell({ kind: 'units-lost', units: [unit], why: 'refused' });
     };
     const links = [linkAbort(this.#stopped.signal, end), linkAbort(lease.signal, lose)];
-    tell({ kind: 'units-acquired', units: [0], orphaned: 0 });
+    tell({ kind: 'units-acquired', units: [unit], orphaned: 0 });
     if (this.#stopped.signal.aborted || lease.signal.aborted) end();
+    const counting = this.#count(over.signal);
     try {
       while (!over.signal.aborted) {
         const next = await round({ lease, signal: over.signal });
@@ -89,7 +99,34 @@ export class Worker {
       end();
       for (const unlink of links) unlink();
       await settled();
+      await counting;
       await lease.release();
+      if (!isLost) tell({ kind: 'units-released', units: [unit] });
     }
   }
+
+  /** Counts every five seconds until the signal is aborted. Never rejects. */
+  async #count(signal: AbortSignal): Promise<void> {
+    const { count, effects, tell, unit } = this.#parts;
+    const sleep = createSleep(effects);
+    for (let failures = 0; !signal.aborted;) {
+      try {
+        const report = await untilAborted(count(), signal);
+        failures = 0;
+        if (report) tell({ kind: 'house', report, unit });
+      } catch (error) {
+        failures += 1;
+        if (!signal.aborted) tell({ kind: 'store-failed', during: 'count', error, failures });
+      }
+      await sleep(COUNT_MS, signal).catch(() => undefined);
+    }
+  }
+}
+
+/** What `work` gives, or nothing as soon as the signal is aborted: a count is not waited for by a stop. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const unlink = linkAbort(signal, () => resolve(undefined));
+    work.then(resolve, reject).finally(unlink);
+  });
 }

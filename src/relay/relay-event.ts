@@ -131,7 +131,12 @@ export type RelayEvent =
       /** What this process opened it for. */
       readonly error?: DeliveryError;
     }
-  | { readonly kind: 'house'; readonly report: HouseReport }
+  | {
+      readonly kind: 'house';
+      readonly report: HouseReport;
+      /** Whoever owns this unit counts, and reports what it counted. Default: that of the housekeeper. */
+      readonly unit?: number | undefined;
+    }
   | {
       /** Joined the other workers and about to handle messages. A publishing handler's types are not known beforehand. */
       readonly kind: 'started';

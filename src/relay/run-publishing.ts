@@ -1,7 +1,8 @@
-import type { OutboundItem, PublishingHandler } from './handler.ts';
+import type { PublishingHandler } from './handler.ts';
 import type { Delivery } from './relay-store.ts';
 import { fetchPayload, failureOf, type RunnerHost, tellStarted } from './run-handler.ts';
-import { type CarriedTrace, runWrapped } from './run-wrapper.ts';
+import { publishWrapped, type TracedItem } from './publish-wrapped.ts';
+import type { CarriedTrace } from './run-wrapper.ts';
 import type { Run } from './run.ts';
 
 /** Wide enough for the largest epoch and for what one process can publish in its life. */
@@ -36,7 +37,8 @@ export async function runPublishing<Tx>(
   }
   if (ready.length === 0) return;
   try {
-    const outcomes = await publishWrapped(host, handler, ready);
+    const items = ready.map(({ item }) => item);
+    const outcomes = await publishWrapped(host.wrapRun, handler, items, ({ run }) => run);
     for (const [place, { run }] of ready.entries()) {
       const outcome = outcomes[place];
       if (outcome?.kind === 'published') host.end(run, { kind: 'done' });
@@ -49,47 +51,26 @@ export async function runPublishing<Tx>(
 }
 
 /** A run as it is handed on. It is asked whether it is given up instead of being given a signal: one for each message is dear. */
-class RunItem<Tx> implements OutboundItem {
+class RunItem<Tx> implements TracedItem {
   readonly delivery: Delivery;
   readonly payload: string;
   readonly sequence: string;
   trace: CarriedTrace | undefined;
-  readonly #run: Run<Tx>;
+  readonly run: Run<Tx>;
 
   constructor(run: Run<Tx>, payload: string, sequence: string) {
     this.delivery = run.delivery;
     this.payload = payload;
     this.sequence = sequence;
-    this.#run = run;
+    this.run = run;
   }
 
   get isGivenUp(): boolean {
-    return this.#run.aborted !== undefined;
+    return this.run.aborted !== undefined;
   }
 }
 
 /** Text that grows with every call under an epoch and from one epoch to the next. */
 export function sequenceText(epoch: number, count: number): string {
   return String(epoch).padStart(DIGITS, '0') + String(count).padStart(DIGITS, '0');
-}
-
-async function publishWrapped<Tx>(
-  { wrapRun }: RunnerHost<Tx>,
-  { publish }: PublishingHandler,
-  ready: readonly { readonly run: Run<Tx>; readonly item: RunItem<Tx> }[],
-): ReturnType<PublishingHandler['publish']> {
-  const items = ready.map(({ item }) => item);
-  if (!wrapRun) return publish(items);
-  let outcomes: Awaited<ReturnType<typeof publish>> = [];
-  const innermost = async (): Promise<unknown> => (outcomes = await publish(items));
-  await ready.reduceRight(
-    (inner, { run: { handler, delivery, attempt }, item }) =>
-      () =>
-        runWrapped(wrapRun, { handler, delivery, attempt, isPublish: true }, (trace) => {
-          item.trace = trace;
-          return inner();
-        }),
-    innermost,
-  )();
-  return outcomes;
 }

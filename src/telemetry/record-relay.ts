@@ -1,4 +1,4 @@
-import type { Effects } from '../kernel/effects.ts';
+import type { Effects, Instant } from '../kernel/effects.ts';
 import type { RefusedReason, RelayEvent } from '../relay/relay-event.ts';
 import type { HouseReport } from '../relay/house-report.ts';
 import { HOUSE_UNIT } from '../relay/relay-store.ts';
@@ -22,6 +22,12 @@ const COUNTED_BY_TYPE: readonly CounterName[] = [
 ];
 const BREAKER_STATES = { closed: 0, probing: 1, open: 2 } as const;
 
+/** What was counted, and when. */
+interface Sample {
+  readonly report: HouseReport;
+  readonly at: Instant;
+}
+
 /** Turns what a relay tells into numbers. */
 export class RelayRecorder {
   readonly #sink: RelaySink;
@@ -31,7 +37,8 @@ export class RelayRecorder {
   readonly #labels = new RunLabelBook((handler, labels) => this.#announce(handler, labels));
   readonly #waiting = new Map<string, Labels>();
   readonly #breakers = new Map<string, number>();
-  #sampledMs: number | undefined;
+  /** By the unit whose owner counted. */
+  readonly #samples = new Map<number, Sample>();
 
   constructor(sink: RelaySink, effects: Effects, sampleMaxAgeMs: number) {
     this.#sink = sink;
@@ -45,8 +52,8 @@ export class RelayRecorder {
 
   /** Drops the counts of the outbox when they are too old to be shown. */
   expire(): void {
-    const isOld = this.#sampledMs !== undefined && this.#effects.monoMs() - this.#sampledMs > this.#sampleMaxAgeMs;
-    if (isOld) this.#dropSamples();
+    const oldestMs = this.#effects.monoMs() - this.#sampleMaxAgeMs;
+    this.#dropSamples([...this.#samples].flatMap(([unit, { at }]) => (at.monoMs < oldestMs ? [unit] : [])));
   }
 
   observe(event: RelayEvent): void {
@@ -91,7 +98,8 @@ export class RelayRecorder {
       case 'breaker':
         return this.#breaker(event);
       case 'house':
-        return this.#sample(event.report);
+        this.#samples.set(event.unit ?? HOUSE_UNIT, { report: event.report, at: this.#effects.now() });
+        return this.#showSamples();
       case 'stopped':
         return this.#giveUp([...this.#units]);
       case 'stopping':
@@ -172,7 +180,7 @@ export class RelayRecorder {
   #giveUp(units: readonly number[]): void {
     for (const unit of units) this.#units.delete(unit);
     // Another process counts now; two that show different numbers would be added up.
-    if (units.includes(HOUSE_UNIT)) this.#dropSamples();
+    this.#dropSamples(units);
     this.#showUnits();
   }
 
@@ -180,26 +188,37 @@ export class RelayRecorder {
     this.#set('holdfast_units_owned', this.#units.size - (this.#units.has(HOUSE_UNIT) ? 1 : 0));
   }
 
-  #sample({ pending, failed, oldestMs, isFull, unserved }: HouseReport): void {
-    const { wallMs, monoMs } = this.#effects.now();
-    this.#sampledMs = monoMs;
-    this.#set('holdfast_housekeeper', 1);
-    this.#set('outbox_pending', pending);
-    this.#set('holdfast_outbox_failed', failed);
-    this.#set('holdfast_outbox_oldest_seconds', (oldestMs ?? 0) / 1_000);
-    this.#set('holdfast_outbox_full', isFull ? 1 : 0);
-    this.#set('holdfast_outbox_sampled_timestamp_seconds', wallMs / 1_000);
+  #dropSamples(units: readonly number[]): void {
+    if (units.filter((unit) => this.#samples.delete(unit)).length > 0) this.#showSamples();
+  }
+
+  #showSamples(): void {
+    const samples = [...this.#samples.values()];
+    this.#set('holdfast_housekeeper', samples.length > 0 ? 1 : 0);
+    if (samples.length === 0) {
+      for (const name of SAMPLED) this.#sink.set(name, []);
+      return;
+    }
+    const reports = samples.map(({ report }) => report);
+    const sum = (of: (report: HouseReport) => number): number => reports.reduce((all, one) => all + of(one), 0);
+    this.#set(
+      'outbox_pending',
+      sum(({ pending }) => pending),
+    );
+    this.#set(
+      'holdfast_outbox_failed',
+      sum(({ failed }) => failed),
+    );
+    this.#set('holdfast_outbox_oldest_seconds', Math.max(...reports.map(({ oldestMs }) => oldestMs ?? 0)) / 1_000);
+    this.#set('holdfast_outbox_full', reports.some(({ isFull }) => isFull) ? 1 : 0);
+    const sampledMs = Math.min(...samples.map(({ at }) => at.wallMs));
+    this.#set('holdfast_outbox_sampled_timestamp_seconds', sampledMs / 1_000);
+    const unserved = reports.flatMap((report) => report.unserved);
     const values = unserved.map(({ reason, handler = '', type = '', generation, count }) => ({
       labels: { reason, handler, type, generation: generation === undefined ? '' : String(generation) },
       value: count,
     }));
     this.#sink.set('holdfast_outbox_unserved', values);
-  }
-
-  #dropSamples(): void {
-    this.#sampledMs = undefined;
-    this.#set('holdfast_housekeeper', 0);
-    for (const name of SAMPLED) this.#sink.set(name, []);
   }
 
   #set(name: GaugeName, value: number): void {

@@ -125,6 +125,23 @@ describe('metrics', () => {
     expect(valueOf(metrics, 'holdfast_units_owned')).toBe(0);
   });
 
+  test('add up what an outbox and an inbox of one process count, each for as long as it has its lease', () => {
+    const metrics = relayMetrics({ effects: virtualTime() });
+    metrics.observe({ kind: 'units-acquired', units: [0], orphaned: 0 });
+    metrics.observe({ kind: 'units-acquired', units: [1], orphaned: 0 });
+    metrics.observe(house({ pending: 3, oldestMs: 4_000 }, 0));
+    metrics.observe(house({ pending: 4, oldestMs: 9_000, isFull: true }, 1));
+    expect(valueOf(metrics, 'outbox_pending')).toBe(7);
+    expect(valueOf(metrics, 'holdfast_outbox_oldest_seconds')).toBe(9);
+    expect(valueOf(metrics, 'holdfast_outbox_full')).toBe(1);
+    metrics.observe({ kind: 'units-released', units: [1] });
+    expect(valueOf(metrics, 'outbox_pending')).toBe(3);
+    expect(valueOf(metrics, 'holdfast_outbox_full')).toBe(0);
+    metrics.observe({ kind: 'units-lost', units: [0], why: 'refused' });
+    expect(valueOf(metrics, 'outbox_pending')).toBeUndefined();
+    expect(valueOf(metrics, 'holdfast_housekeeper')).toBe(0);
+  });
+
   test('do not show counts that are too old', async () => {
     const time = virtualTime();
     const metrics = relayMetrics({ effects: time, sampleMaxAgeMs: 1_000 });

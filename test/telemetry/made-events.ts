@@ -69,9 +69,10 @@ export function dead(own: Partial<Failed> = {}): Failed {
   return failed({ attempt: 5, next: { kind: 'dead', reason: 'attempts', dlqId: DLQ_ID }, ...own });
 }
 
-export function house(own: Partial<HouseReport> = {}): RelayEvent {
+export function house(own: Partial<HouseReport> = {}, unit?: number): RelayEvent {
   return {
     kind: 'house',
+    unit,
     report: { pending: 7, failed: 2, oldestMs: 1_500, isFull: false, unserved: [], ...own },
   };
 }
