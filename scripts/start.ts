@@ -2,61 +2,65 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildIfStale } from './build.ts';
 import { ROOT } from './run-tool.ts';
+import type { Servers } from './start/bring-servers.ts';
+import { helpText, programLines } from './start/help.ts';
+import { PROGRAMS, type Program, programOf } from './start/programs.ts';
 
-const HELP = `Programs to try, each real and on this machine alone.
-
-  npm start                          an order service with customers, and the operator console over it; prints both addresses
-  npm start -- chat                  a chat whose model provider fails on purpose; prints the address to open
-  npm start -- terminal [options]    the same chat in a terminal, against one that runs; --help lists the options
-  npm start -- growth                a growth backend: durable commands, Redis Streams, four services that can be broken
-  npm start -- jobs                  signed jobs as QStash delivers them, from a server of our own; prints lines for curl
-  npm start -- budget                three services on RabbitMQ and Kafka; needs servers, and says which
-  npm start -- --help                this text
-
-  PORT=8080                   which port the page is on; without it 3000, or the next one that is free
-  HOLDFAST_ORDERS_DATA=dir    where the order service keeps its data; without it .holdfast
-  HOLDFAST_ORDERS_TRAFFIC=off no customers that come by themselves: the orders are yours alone
-  HOLDFAST_ORDERS_SCALE=10    makes the waits of the order service ten times shorter
-  HOLDFAST_CHAT_DATA=dir      where the chat keeps its history, without DATABASE_URL; without it .holdfast
-  HOLDFAST_CHAT_SCALE=10      makes the waits of the chat ten times shorter
-  HOLDFAST_JOBS_DATA=dir      where the signed jobs keep their data, without DATABASE_URL; without it .holdfast
-  GROWTH_SPEED=10             makes the waits of the growth backend ten times shorter
-`;
-
-const PROGRAMS: Readonly<Record<string, string>> = {
-  orders: 'order-service/main.ts',
-  chat: 'agent-chat/main.ts',
-  terminal: 'agent-chat/terminal.ts',
-  growth: 'growth-backend/main.ts',
-  jobs: 'signed-jobs/main.ts',
-  budget: 'budget-services/main.ts',
-};
-
-const [part = 'orders', ...rest] = process.argv.slice(2);
+const [part = PROGRAMS[0]?.name ?? '', ...rest] = process.argv.slice(2);
 if (part === '--help' || part === '-h' || part === 'help') {
-  process.stdout.write(HELP);
+  process.stdout.write(helpText());
   process.exit(0);
 }
-const program = Object.hasOwn(PROGRAMS, part) ? PROGRAMS[part] : undefined;
+const program = programOf(part);
 if (program === undefined) {
-  console.error(
-    `npm start knows "chat", "terminal", "growth", "jobs", "budget" and "--help"; "${part}" is none of them.`,
-  );
+  console.error(`There is no program "${part}". These can be started:\n\n${programLines()}`);
   process.exit(1);
 }
-const MAIN = join(ROOT, 'examples', program);
 
 const built = await buildIfStale();
 if (!built.ok) {
-  process.stderr.write(
-    `${built.output}\nThe package did not build; mend the errors above, then run npm start again.\n`,
-  );
+  process.stderr.write(`${built.output}\nThe package did not build; fix the errors above, then run npm start again.\n`);
   process.exit(1);
 }
-process.argv = [process.argv[0] ?? '', MAIN, ...rest];
+const main = join(ROOT, 'examples', program.folder, program.file);
+process.argv = [process.argv[0] ?? '', main, ...rest];
+const servers = await serversOf(program);
 ignoreEchoes('SIGINT');
 ignoreEchoes('SIGTERM');
-await import(pathToFileURL(MAIN).href);
+try {
+  await import(pathToFileURL(main).href);
+} finally {
+  await servers?.stop();
+}
+
+/** Each server has a guard, which ends it when this process is gone. */
+function leave(): never {
+  process.exit(0);
+}
+
+function announce(line: string): void {
+  console.log(line);
+}
+
+/** Sets what the program is told of its servers, bringing those that are not named. Ctrl-C in the meantime ends all of it. */
+async function serversOf({ servers: wanted, keepsOwnRedis = false }: Program): Promise<Servers | undefined> {
+  if (wanted === undefined && !keepsOwnRedis) return undefined;
+  process.on('SIGINT', leave).on('SIGTERM', leave);
+  const { bringRedisProgram, bringServers, NoServerError } = await import('./start/bring-servers.ts');
+  try {
+    if (keepsOwnRedis) await bringRedisProgram(process.env, announce);
+    if (wanted === undefined) return undefined;
+    const brought = await bringServers(wanted, process.env, announce);
+    Object.assign(process.env, brought.env);
+    return brought;
+  } catch (error) {
+    if (!(error instanceof NoServerError)) throw error;
+    console.error(error.message);
+    process.exit(1);
+  } finally {
+    process.off('SIGINT', leave).off('SIGTERM', leave);
+  }
+}
 
 /**
  * Lets a signal that comes twice at once count once: a terminal sends Ctrl-C to every process of the group, and npm hands

@@ -10,7 +10,7 @@ const speed = numberSetting('HOLDFAST_CHAT_SCALE', /^\d+(\.\d+)?$/, [1, 100_000]
 const asked = askedPort();
 const database = process.env['DATABASE_URL']
   ? undefined
-  : await embeddedPostgres({ dataDir: process.env['HOLDFAST_CHAT_DATA'] || '.holdfast' });
+  : await embeddedPostgres({ dataDir: process.env['HOLDFAST_CHAT_DATA'] || '.holdfast/chat' });
 const pool = new Pool({ connectionString: database?.url ?? process.env['DATABASE_URL'] });
 pool.on('error', (error) => console.error(`A connection to the database was lost: ${error.message}`));
 const store = await postgresChats(pool);

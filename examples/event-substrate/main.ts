@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { alertOnDead, sentryAlerts } from 'holdfast/telemetry';
 import type { Pool } from 'pg';
+import { untilSignal } from '../local-processes/until-signal.ts';
 import { registerHandlers } from './handlers.ts';
 import { issueInvoice } from './issue-invoice.ts';
 import { printedSentry } from './printed-sentry.ts';
@@ -67,10 +68,7 @@ async function work(pool: Pool): Promise<void> {
     observers: [alertOnDead({ sink: sentryAlerts(printedSentry) })],
   });
   console.log(`Generation ${generation} is at work. Ctrl-C stops it.`);
-  await new Promise<void>((resolve) => {
-    process.once('SIGINT', resolve);
-    process.once('SIGTERM', resolve);
-  });
+  await untilSignal();
   await running.stop();
   console.log(`Generation ${generation} has stopped.`);
 }

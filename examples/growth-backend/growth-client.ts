@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ServicesHealth } from './api/service-health.ts';
 import type { PartnerName, Settings } from './settings.ts';
 import type { LedgerEntry } from './partners/partner-memory.ts';
 import type { Trouble } from './partners/trouble.ts';
@@ -62,6 +63,12 @@ export class GrowthClient {
     });
     const answer = (await response.json()) as Record<string, unknown>;
     return { status: response.status, requestId, headers: response.headers, body: answer };
+  }
+
+  /** How the services are that the backend calls. */
+  async servicesHealth(): Promise<ServicesHealth> {
+    const { body } = await this.request('GET', '/services/health');
+    return body['services'] as ServicesHealth;
   }
 
   ledger(partner: PartnerName): Promise<Ledger> {

@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@upstash/qstash';
 import { embeddedPostgres } from 'holdfast/embedded';
-import { migrate } from 'holdfast/postgres';
+import { migrate, postgresOperator } from 'holdfast/postgres';
 import { publishJob, type QstashClientLike } from 'holdfast/webhooks';
 import { Pool } from 'pg';
+import { boardListener } from '../local-page/board.ts';
 import { askedPort, startOnAskedPort } from '../local-page/free-port.ts';
+import { mountConsole } from '../local-page/operator-console.ts';
 import { untilSignal } from '../local-processes/until-signal.ts';
 import { type AppServer, serveRoutes } from './app-server.ts';
+import { effectsOf, readBoard } from './board.ts';
 import { type DeliveryServer, startDeliveryServer } from './delivery-server.ts';
 
 /** No unique keys, on purpose: a second effect would be seen. */
@@ -25,7 +28,7 @@ const port = askedPort();
 const stopped = untilSignal();
 const database = process.env['DATABASE_URL']
   ? undefined
-  : await embeddedPostgres({ dataDir: process.env['HOLDFAST_JOBS_DATA'] || '.holdfast' });
+  : await embeddedPostgres({ dataDir: process.env['HOLDFAST_JOBS_DATA'] || '.holdfast/jobs' });
 if (database !== undefined) process.env['DATABASE_URL'] = database.url;
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'] });
 pool.on('error', (error) => console.error(`A connection to the database was lost: ${error.message}`));
@@ -42,8 +45,14 @@ const routes = {
   '/api/jobs/memory': await import('./routes/memory.ts'),
   '/api/jobs/file': await import('./routes/file.ts'),
 };
+const ops = mountConsole(postgresOperator({ pool }), '/console/', delivery.deliveries);
+const page = boardListener({
+  read: () => readBoard({ pool, deliveries: delivery.deliveries, commands: commands() }),
+  mounts: { [ops.path]: ops.listener },
+  routes: [{ method: 'GET', path: /^\/effects$/, answer: async ({ response }) => void response.end(await effects()) }],
+});
 const app: AppServer = await startOnAskedPort(port, async (free) =>
-  serveRoutes({ port: free, routes, page: async () => `${whatToTry()}\n${await effects()}\n` }),
+  serveRoutes({ port: free, routes, otherwise: page }),
 );
 const { url, server, loseAnswer } = app;
 
@@ -53,6 +62,7 @@ try {
   await stopped;
 } finally {
   await delivery.close();
+  await ops.close();
   server.close();
   server.closeAllConnections();
   await Promise.all([pool.end(), appPool.end()]);
@@ -101,7 +111,7 @@ function publisher(client: Client): (job: string, resourceId: string, path: stri
 }
 
 /** Commands to paste into another terminal. */
-function whatToTry(): string {
+function commands(): readonly { readonly word: string; readonly about: string; readonly command: string }[] {
   const publish = [
     `curl -s -X POST ${delivery.url}/v2/publish/${app.url}/api/jobs/reminder`,
     `-H 'Authorization: Bearer ${delivery.token}'`,
@@ -109,23 +119,32 @@ function whatToTry(): string {
     `-H 'Content-Type: application/json'`,
     `-d '{"reminderId":"r-8","to":"bob@example.org"}'`,
   ].join(' ');
+  const forge = `curl -i -X POST ${app.url}/api/jobs/reminder -d '{"reminderId":"r-9","to":"eve@example.org"}'`;
+  return [
+    {
+      word: 'Publish',
+      about: 'Publish a reminder; again: it is delivered, and no second mail is sent',
+      command: publish,
+    },
+    { word: 'Forge', about: 'Call the route without a signature: refused', command: forge },
+    { word: 'Effects', about: 'Count what was done', command: `curl -s ${app.url}/effects` },
+  ];
+}
+
+function whatToTry(): string {
+  const lines = commands().map(({ word, command }) => `  ${word.padEnd(8)}  ${command}`);
   return `
   Signed jobs, on this machine alone
 
-  Publish   ${publish}
-  Again     the same line: the job is delivered, and no second mail is sent
-  Forge     curl -i -X POST ${app.url}/api/jobs/reminder -d '{"reminderId":"r-9","to":"eve@example.org"}'
-  Effects   curl -s ${app.url}/
+  Open      ${app.url}   what was published, delivered and done
+  Console   ${app.url}/console/deliveries
+${lines.join('\n')}
   Stop      Ctrl-C
 `;
 }
 
 async function effects(): Promise<string> {
-  const { rows } = await pool.query<Record<string, number>>(`select
-    (select count(*)::int from jobs_app.sent_reminder) as reminders,
-    (select count(*)::int from jobs_app.memory) as memories,
-    (select count(*)::int from jobs_app.indexed_file) as files`);
-  return `effects ${JSON.stringify(rows[0])}`;
+  return `effects ${JSON.stringify(await effectsOf(pool))}\n`;
 }
 
 async function report(): Promise<void> {
@@ -137,7 +156,7 @@ async function report(): Promise<void> {
   console.log(
     `dead    ${failed.items.map(({ request, responseStatus }) => `${new URL(request.url).pathname} (${responseStatus})`).join(', ')}`,
   );
-  console.log(await effects());
+  console.log((await effects()).trimEnd());
 }
 
 /** Makes our tables and those of the application. */

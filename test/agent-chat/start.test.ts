@@ -42,19 +42,6 @@ test('without PORT the next free one is searched for', async () => {
   expect(port).toBeGreaterThan(first);
 });
 
-test.each(['--help', '-h', 'help'])('npm start -- %s tells what there is', async (argument) => {
-  const program = run('../../scripts/start.ts', [argument]);
-  expect(await program.ended).toBe(0);
-  expect(program.output()).toContain('npm start -- terminal');
-  expect(program.output()).toContain('PORT=8080');
-});
-
-test('npm start refuses what it does not know', async () => {
-  const program = run('../../scripts/start.ts', ['--prot']);
-  expect(await program.ended).toBe(1);
-  expect(program.output()).toContain('"--prot" is none of them');
-});
-
 describe('what npm start runs', () => {
   const onServer = needs('postgres');
 

@@ -94,7 +94,17 @@ export async function installDebianPackage(run: TestRun, name: string): Promise<
   if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0) {
     throw new Error('it is neither on this machine nor can it be installed (that needs Debian or Ubuntu, as root)');
   }
-  run.announce(`Installing ${name} on this machine with apt-get; tests need it …`);
+  await (installing = installing.then(
+    () => aptInstall(run, name),
+    () => aptInstall(run, name),
+  ));
+}
+
+/** The installation under way: apt-get lets in one at a time, and does not wait for its lists. */
+let installing: Promise<void> = Promise.resolve();
+
+async function aptInstall(run: TestRun, name: string): Promise<void> {
+  run.announce(`Installing ${name} on this machine with apt-get, for all of its users …`);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   const wait = ['-o', 'DPkg::Lock::Timeout=300'];
   await exec('apt-get', [...wait, 'update'], { env });

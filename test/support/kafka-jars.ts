@@ -34,7 +34,7 @@ export async function fetchKafkaJars(run: TestRun): Promise<void> {
   if (findKafkaJars() !== undefined) return;
   if (onPath('mvn') === undefined) await installDebianPackage(run, 'maven');
   const cache = cacheFolder();
-  run.announce(`Fetching Apache Kafka ${VERSION} into ${cache} with Maven; tests need it …`);
+  run.announce(`Fetching Apache Kafka ${VERSION} into ${cache} with Maven …`);
   mkdirSync(cache, { recursive: true });
   const work = mkdtempSync(join(cache, 'fetching-'));
   try {

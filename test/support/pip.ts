@@ -29,7 +29,7 @@ export async function fetchPackages(run: TestRun, { keptAs, versions }: PythonPa
   const folder = join(cache, keptAs);
   await installPip(run);
   if (existsSync(folder)) return folder;
-  run.announce(`Fetching ${versions[0]} into ${cache} with pip; tests need it …`);
+  run.announce(`Fetching ${versions[0]} into ${cache} with pip …`);
   mkdirSync(cache, { recursive: true });
   const work = mkdtempSync(join(cache, 'fetching-'));
   try {

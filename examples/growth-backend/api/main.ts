@@ -7,6 +7,7 @@ import { growthService } from '../growth-service.ts';
 import { readSettings } from '../settings.ts';
 import { runModuleCommand } from '../workflow/run-module.ts';
 import { restApi } from './rest-api.ts';
+import { serviceHealth } from './service-health.ts';
 import { WorkflowRuns } from './workflow-runs.ts';
 
 const settings = readSettings();
@@ -19,6 +20,7 @@ const api = restApi({
   runs: new WorkflowRuns(commands, runModuleCommand(settings.speed)),
   logger,
   facts,
+  askServices: serviceHealth(settings),
   a2aKey: settings.a2aKey,
 });
 await api.listen({ port: settings.apiPort, host: '127.0.0.1' });

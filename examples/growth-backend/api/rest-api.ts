@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { correlationOf, known } from '../correlation.ts';
 import { MODULES } from '../workflow/run-module.ts';
 import { sendEvents } from './send-events.ts';
+import type { AskServices } from './service-health.ts';
 import { type Asking, NewRun, type WorkflowRuns } from './workflow-runs.ts';
 
 /** What the API works with. */
@@ -20,9 +21,13 @@ export interface RestApiParts {
   readonly runs: WorkflowRuns;
   readonly logger: Logger;
   readonly facts: Pick<FactRecorder, 'request'>;
+  readonly askServices: AskServices;
   /** What callers must show: `A2A_ALLOWED_KEY`. */
   readonly a2aKey: string;
 }
+
+/** Is about no user, changes nothing, and is asked again and again: it is not in the log. */
+const HEALTH = '/services/health';
 
 type RunParams = { Params: { readonly runId: string } };
 type ModuleParams = { Params: { readonly runId: string; readonly moduleId: string } };
@@ -34,7 +39,7 @@ const RunRequest = z.object({ version: z.string().min(1).max(40).default('v1') }
 
 /** The routes of workflow runs. None of them runs anything: they store commands, and read what became of them. */
 export function restApi(parts: RestApiParts): FastifyInstance {
-  const { pool, keys, commands, runs } = parts;
+  const { pool, keys, commands, runs, askServices } = parts;
   const app = fastify({ forceCloseConnections: true, genReqId: ({ headers }) => requestIdOf(headers['x-request-id']) });
   admit(app, parts);
   tell(app, parts);
@@ -87,6 +92,7 @@ export function restApi(parts: RestApiParts): FastifyInstance {
     if (run === undefined) return notFound(reply);
     return sendEvents(commands, run.runId, request, reply);
   });
+  app.get(HEALTH, async () => ({ services: await askServices() }));
   return app;
 }
 
@@ -98,7 +104,7 @@ function admit(app: FastifyInstance, { a2aKey }: RestApiParts): void {
     const shown = Buffer.from(request.headers.authorization ?? '');
     if (shown.length !== wanted.length || !timingSafeEqual(shown, wanted))
       return reply.code(401).send({ error: 'show the key: authorization: Bearer <A2A_ALLOWED_KEY>' });
-    if (askingOf(request).userId === '')
+    if (askingOf(request).userId === '' && request.routeOptions.url !== HEALTH)
       return reply.code(400).send({ error: 'say for which user: x-growqr-user: <id>' });
     return undefined;
   });
@@ -107,6 +113,7 @@ function admit(app: FastifyInstance, { a2aKey }: RestApiParts): void {
 /** One line and one fact for each request, with all that is known of it. */
 function tell(app: FastifyInstance, { logger, facts }: RestApiParts): void {
   app.addHook('onResponse', async (request, reply) => {
+    if (request.routeOptions.url === HEALTH) return;
     const { runId, moduleId } = (request.params ?? {}) as { readonly runId?: string; readonly moduleId?: string };
     const fields = known({
       ...askingOf(request),

@@ -125,6 +125,8 @@ function reply(
 }
 
 function note(exchange: Exchange, operation: string, status: number, outcome: LedgerEntry['outcome']): void {
+  // Nothing was asked of it: probes come again and again.
+  if (operation === 'health') return;
   const { request, path, memory, logger, startedMs } = exchange;
   const headers = headersOf(request);
   const { 'idempotency-key': idempotencyKey, 'x-request-id': requestId, 'x-growqr-user': user } = headers;

