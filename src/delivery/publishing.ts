@@ -40,6 +40,8 @@ export interface PublishRefusal {
     | 'group-unknown'
     | 'group-empty'
     | 'too-large'
+    /** All of one call together: none of it was taken in. */
+    | 'too-much'
     | 'queue-and-flow'
     | 'full'
     | 'invalid';

@@ -23,16 +23,22 @@ export const MESSAGE_INPUT = `rows from (json_to_recordset($1::text::json) as (
  * others spread. A due time that has passed is no due time. `units` is how many units a lane has.
  *
  * In the order of the call: with "offset 0" this cannot be anything but a loop over the messages, which keeps their order and
- * needs no sort. Whoever adds a condition that could be turned into a join adds an order too. `input` is where the rows `m` come from.
+ * needs no sort. Whoever adds a condition that could be turned into a join adds an order too. `input` is where the rows `m` come from,
+ * `payload` what is stored of each.
  */
-export function fanOut(schema: string, units: string, input: string = MESSAGE_INPUT): string {
+export function fanOut(
+  schema: string,
+  units: string,
+  input: string = MESSAGE_INPUT,
+  payload: string = 'm.payload',
+): string {
   return `insert into ${schema}.delivery (id, handler, unit, state, due_at, type, key, payload, idempotency_key, source, target,
       aggregate_type, aggregate_id, generation, correlation_id, causation_id, traceparent, tracestate, headers, taken_as)
     select m.id, coalesce(s.handler, 0),
       coalesce(s.lane, 0) * ${units} + ('x' || encode(substring(sha256(convert_to(coalesce(m.key, m.id::text), 'UTF8'))
         from 1 for 2), 'hex'))::bit(16)::int % ${units},
       case when m.due_at > statement_timestamp() then 1 else 0 end, case when m.due_at > statement_timestamp() then m.due_at end,
-      m.type, m.key, m.payload, m.idempotency_key, m.source, m.target, m.aggregate_type, m.aggregate_id,
+      m.type, m.key, ${payload}, m.idempotency_key, m.source, m.target, m.aggregate_type, m.aggregate_id,
       m.generation, m.correlation_id, m.causation_id, m.traceparent, m.tracestate, m.headers,
       case when s.handler is null then m.taken_as end
     from ${input}

@@ -20,10 +20,14 @@ interface DueSchedule {
   readonly id: string;
   /** The time that is due, in milliseconds. */
   readonly dueMs: number;
+  /** Without its body, which stays in the database. */
   readonly input: Omit<ScheduleInput, 'scheduleId'>;
+  readonly bodyBytes: number;
 }
 
 interface Claim {
+  /** What its messages store of bodies. */
+  readonly bytes: number;
   readonly text: string;
   readonly requests: readonly PublishRequest[];
 }
@@ -35,7 +39,9 @@ export async function fireSchedules(
   rules: PublishRules,
   now: Date,
 ): Promise<{ readonly fired: number; readonly nextAt: Date | undefined }> {
-  const dueRead = `select id, (extract(epoch from next_at) * 1000)::bigint::text as due_ms, input::text as input from ${schema}.http_schedule
+  const dueRead = `select id, (extract(epoch from next_at) * 1000)::bigint::text as due_ms, (input #- '{delivery,body}' #- '{delivery,bodyBase64}')::text as input,
+      octet_length(coalesce(input #>> '{delivery,body}', input #>> '{delivery,bodyBase64}', ''))::text as body_bytes
+    from ${schema}.http_schedule
     where not is_paused and next_at <= $1::text::timestamptz order by next_at, id limit ${MOST_SCHEDULES}`;
   const fireCall = `select ${schema}.http_schedule_fire($1::text, $2::text, $3::text::float8) as moved`;
   let fired = 0;
@@ -46,13 +52,14 @@ export async function fireSchedules(
       id: String(row['id']),
       dueMs: Number(row['due_ms']),
       input: JSON.parse(String(row['input'])) as DueSchedule['input'],
+      bodyBytes: Number(row['body_bytes']),
     }));
     const groups = await groupsOf(
       sql,
       schema,
       due.map(({ input }) => input),
     );
-    const claims = due.map((one) => claimOf(one, groups, rules, now));
+    const claims = claimsOf(due, groups, rules, now);
     const about = placesOf(claims.flatMap(({ requests }) => requests));
     const [row] = await sql.query(fireCall, [`[${claims.map(({ text }) => text).join(',')}]`, about, REMEMBERED_MS]);
     // No room: what is due stays so, and is looked at again.
@@ -70,8 +77,27 @@ async function earliest(sql: SqlRunner, schema: string): Promise<Date | undefine
   return typeof ms === 'string' ? new Date(Number(ms)) : undefined;
 }
 
+/** As many as one call may store; the others are due still, and come with the next. */
+function claimsOf(
+  due: readonly DueSchedule[],
+  groups: ReadonlyMap<string, readonly UrlGroupEndpoint[]>,
+  rules: PublishRules,
+  now: Date,
+): readonly Claim[] {
+  const claims: Claim[] = [];
+  let bytes = 0;
+  for (const one of due) {
+    const claim = claimOf(one, claims.length, groups, rules, now);
+    bytes += claim.bytes;
+    if (claims.length > 0 && bytes > rules.maxPublishBytes) break;
+    claims.push(claim);
+  }
+  return claims;
+}
+
 function claimOf(
-  { id, dueMs, input }: DueSchedule,
+  { id, dueMs, input, bodyBytes }: DueSchedule,
+  place: number,
   groups: ReadonlyMap<string, readonly UrlGroupEndpoint[]>,
   rules: PublishRules,
   now: Date,
@@ -79,21 +105,24 @@ function claimOf(
   const reading = parseCron(input.cron);
   // A cron that was read when it was stored, by time zones that this process does not know.
   if (reading.kind === 'refused')
-    return { text: claimText({ id, dueMs, lastMs: dueMs, error: reading.message }, []), requests: [] };
-  const { times, next } = timesUpTo(reading.cron, dueMs, now.getTime());
+    return { text: claimText({ id, place, dueMs, lastMs: dueMs, error: reading.message }, []), requests: [], bytes: 0 };
   const endpoints = groups.get(groupOf(input) ?? '');
+  const bytesOnce = bodyBytes * (endpoints?.length ?? 1);
+  const most = Math.max(1, Math.min(MOST_TIMES, Math.floor(rules.maxPublishBytes / Math.max(1, bytesOnce))));
+  const { times, next } = timesUpTo(reading.cron, dueMs, now.getTime(), most);
   const made: { readonly messages: readonly MadeMessage[]; readonly isLast: boolean }[] = [];
   const requests: PublishRequest[] = [];
   let error: string | undefined;
   for (const [at, time] of times.entries()) {
     const request = requestAt(id, input, time);
-    const messages = makeMessages(request, endpoints, rules);
+    const messages = makeMessages(request, endpoints, rules, { at: place, bytes: bodyBytes });
     error = 'kind' in messages ? messages.message : undefined;
     if ('kind' in messages) continue;
     made.push({ messages, isLast: at === times.length - 1 });
     requests.push(request);
   }
-  return { text: claimText({ id, dueMs, nextMs: next, lastMs: times.at(-1) ?? dueMs, error }, made), requests };
+  const text = claimText({ id, place, dueMs, nextMs: next, lastMs: times.at(-1) ?? dueMs, error }, made);
+  return { text, requests, bytes: bytesOnce * times.length };
 }
 
 /** The times from the first that is due, and when to go on. Those that are too late are passed over, but never the last of all. */
@@ -101,11 +130,12 @@ function timesUpTo(
   cron: Cron,
   first: number,
   now: number,
+  most: number,
 ): { readonly times: readonly number[]; readonly next: number | undefined } {
   const begin = first < now - CATCH_UP_MS ? firstOfLate(cron, first, now) : first;
   const times: number[] = [begin];
   let next = nextTime(cron, begin);
-  while (next !== undefined && next <= now && times.length < MOST_TIMES) {
+  while (next !== undefined && next <= now && times.length < most) {
     times.push(next);
     next = nextTime(cron, next);
   }
@@ -139,6 +169,7 @@ function requestAt(id: string, input: DueSchedule['input'], time: number): Publi
 
 interface ClaimHead {
   readonly id: string;
+  readonly place: number;
   readonly dueMs: number;
   readonly nextMs?: number | undefined;
   readonly lastMs: number;
@@ -146,7 +177,7 @@ interface ClaimHead {
 }
 
 function claimText(
-  { id, dueMs, nextMs, lastMs, error }: ClaimHead,
+  { id, place, dueMs, nextMs, lastMs, error }: ClaimHead,
   made: readonly { readonly messages: readonly MadeMessage[]; readonly isLast: boolean }[],
 ): string {
   const [expected, last] = [dueMs, lastMs].map((ms) => new Date(ms).toISOString());
@@ -157,5 +188,5 @@ function claimText(
       return isLast ? `{"of_last":true,${text.slice(1)}` : text;
     }),
   );
-  return `${JSON.stringify({ id, expected, next, last, error }).slice(0, -1)},"messages":[${messages.join(',')}]}`;
+  return `${JSON.stringify({ id, place, expected, next, last, error }).slice(0, -1)},"messages":[${messages.join(',')}]}`;
 }

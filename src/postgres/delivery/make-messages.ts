@@ -16,6 +16,8 @@ export interface MadeMessage {
 /** What may be published. */
 export interface PublishLimits {
   readonly maxBodyBytes: number;
+  /** Bodies of one publish in all: that of a group once for each endpoint, as they are stored. */
+  readonly maxPublishBytes: number;
   /** Why nothing may be sent there; nothing: it may. */
   readonly refuseUrl: ((url: string) => string | undefined) | undefined;
 }
@@ -23,14 +25,27 @@ export interface PublishLimits {
 /** The engine's limit. */
 const MAX_LINE_LENGTH = 255;
 const MAX_ENDPOINTS = 10_000;
+/** Headers and settings of one message. Servers take no more than a part of it in a request. */
+const MAX_HEAD_BYTES = 65_536;
 
-/** The messages of a request, or why there are none. `endpoints` are those of its group; nothing: there is no such group. */
+/** The body of several messages, which is sent to the database once. */
+export interface SharedBody {
+  /** Which of the bodies that go with the call. */
+  readonly at: number;
+  readonly bytes: number;
+}
+
+/**
+ * The messages of a request, or why there are none. `endpoints` are those of its group; nothing: there is no such group. With `shared`
+ * they say which body is theirs, and do not hold it: a hundred endpoints do not take a hundred bodies of memory.
+ */
 export function makeMessages(
-  request: PublishRequest,
+  given: PublishRequest,
   endpoints: readonly UrlGroupEndpoint[] | undefined,
   limits: PublishLimits,
+  shared?: SharedBody,
 ): readonly MadeMessage[] | PublishRefusal {
-  const { to, delivery } = request;
+  const { to, delivery } = given;
   if (delivery.queue !== undefined && delivery.flowKey !== undefined) {
     return refusal(
       'queue-and-flow',
@@ -44,8 +59,16 @@ export function makeMessages(
       `a body may have at most ${most}; put it where it can be fetched, and send its address`,
     );
   }
+  if (headBytes(delivery) > MAX_HEAD_BYTES) {
+    return refusal(
+      'too-large',
+      `the headers and settings of a message may have at most ${MAX_HEAD_BYTES} bytes in all`,
+    );
+  }
+  const request = { ...given, delivery: shared === undefined ? storable(delivery) : sharing(delivery, shared) };
+  const deduplication = deduplicationOf(given);
   if (to.kind === 'url') {
-    const made = makeMessage(request, { url: to.url }, undefined, limits);
+    const made = makeMessage(request, deduplication, { url: to.url }, undefined, limits);
     return 'kind' in made ? made : [{ message: made, url: undefined }];
   }
   if (endpoints === undefined) {
@@ -56,7 +79,7 @@ export function makeMessages(
   }
   const made: MadeMessage[] = [];
   for (const endpoint of endpoints) {
-    const message = makeMessage(request, endpoint, to.name, limits);
+    const message = makeMessage(request, deduplication, endpoint, to.name, limits);
     if ('kind' in message) return message;
     made.push({ message, url: endpoint.url });
   }
@@ -85,8 +108,18 @@ export function callbackProblem(
   return undefined;
 }
 
+/** What makes two messages the same. `content`: the digest of a body, made once for all endpoints. */
+type Deduplication = { readonly id: string } | { readonly content: string };
+
+function deduplicationOf({ deduplication, delivery }: PublishRequest): Deduplication | undefined {
+  if (deduplication === undefined || 'id' in deduplication) return deduplication;
+  const { body, bodyBase64 } = storable(delivery);
+  return { content: sha256(JSON.stringify([body, bodyBase64])) };
+}
+
 function makeMessage(
-  { delivery, deduplication, notBefore }: PublishRequest,
+  { delivery, notBefore }: PublishRequest,
+  deduplication: Deduplication | undefined,
   endpoint: UrlGroupEndpoint,
   group: string | undefined,
   { refuseUrl }: PublishLimits,
@@ -94,7 +127,7 @@ function makeMessage(
   const problem = urlProblem(endpoint.url) ?? refuseUrl?.(endpoint.url);
   if (problem !== undefined) return refusal('destination-refused', problem);
   const names = group === undefined ? {} : { group, endpointName: endpoint.name };
-  const payload: DeliveryRequest = { ...storable(delivery), signedBy: 'server', url: endpoint.url, ...names };
+  const payload: DeliveryRequest = { ...delivery, signedBy: 'server', url: endpoint.url, ...names };
   const unstorable = findUnstorable(payload, 'message');
   if (unstorable !== undefined) return refusal('invalid', `${unstorable}; leave it out, or send it encoded`);
   if (notBefore !== undefined && !(Math.abs(notBefore.getTime()) < LAST_TIME_MS))
@@ -143,12 +176,12 @@ export function messageOf(
 }
 
 /** An id stands for what its sender says it does, at each endpoint of a group, and for one tenant. Content: where it goes, what it is, what comes with it. */
-function dedupKey(given: NonNullable<PublishRequest['deduplication']>, payload: DeliveryRequest): string {
-  const { url, method, body, bodyBase64, headers, group, queue, tenant } = payload;
+function dedupKey(given: Deduplication, payload: DeliveryRequest): string {
+  const { url, method, headers, group, queue, tenant } = payload;
   if ('id' in given)
     return `dedup:${sha256(JSON.stringify(['id', tenant, given.id, group === undefined ? null : url]))}`;
   const sorted = Object.entries(headers).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `dedup:${sha256(JSON.stringify(['content', tenant, url, method, queue, body, bodyBase64, sorted]))}`;
+  return `dedup:${sha256(JSON.stringify(['content', tenant, url, method, queue, given.content, sorted]))}`;
 }
 
 /** Why this is no address, in words; nothing: it is one. */
@@ -177,7 +210,19 @@ export function base64Of(bytes: Uint8Array): string {
   return btoa(parts.join(''));
 }
 
-function bodyBytes({
+/** The same without the body, and with where it is. */
+function sharing<T extends Pick<DeliveryRequest, 'body' | 'bodyBase64'>>(delivery: T, { at, bytes }: SharedBody): T {
+  const { body: _body, bodyBase64: _base64, ...rest } = delivery;
+  return (bytes === 0 ? rest : { ...rest, bodyAt: at }) as unknown as T;
+}
+
+/** How much a message has besides its body, as it is stored. */
+export function headBytes({ body: _body, bodyBase64: _base64, ...rest }: PublishRequest['delivery']): number {
+  return JSON.stringify(rest).length;
+}
+
+/** How many bytes a body has. */
+export function bodyBytes({
   body,
   bodyBase64,
 }: {

@@ -48,6 +48,11 @@ export interface PostgresDeliveryOptions {
   readonly keepLogMs?: number | undefined;
   /** How large a body may be, in bytes. Default: a mebibyte; at most 16. */
   readonly maxBodyBytes?: number | undefined;
+  /**
+   * How many bytes of bodies one call may store, that of a URL group counted for each endpoint. Default: a hundred mebibytes; more is
+   * refused with 413.
+   */
+  readonly maxPublishBytes?: number | undefined;
   /** Why nothing may be published to an address; nothing: it may. Whether the address may be connected to is the sender's to ask. */
   readonly refuseUrl?: ((url: string) => string | undefined) | undefined;
   /** The signing keys to begin with where there are none yet. Default: new ones. */
@@ -64,6 +69,7 @@ const DEFAULTS = {
   endpointFailingMs: 5 * 86_400_000,
   keepLogMs: 14 * 86_400_000,
   maxBodyBytes: 1_048_576,
+  maxPublishBytes: 104_857_600,
 } as const;
 const MOST_BODY_BYTES = 16 * 1_048_576;
 const FORGET_EVERY_MS = 60_000;
@@ -149,6 +155,7 @@ function checked(options: PostgresDeliveryOptions): Plan {
   if (!check.object('options', options, 'pass { pool }')) check.done();
   check.known(options, FIELDS);
   const { dedupMs = DEFAULTS.dedupMs, keepLogMs = DEFAULTS.keepLogMs, maxBodyBytes = DEFAULTS.maxBodyBytes } = options;
+  const { maxPublishBytes = DEFAULTS.maxPublishBytes } = options;
   const { eventDedupMs = DEFAULTS.eventDedupMs, endpointFailingMs = DEFAULTS.endpointFailingMs } = options;
   const { pool, refuseUrl, answerTimeoutMs, secret, firstKeys, effects = systemEffects } = options;
   const whole = { min: 1_000, integer: true, write: 'write whole milliseconds from 1000' };
@@ -162,6 +169,8 @@ function checked(options: PostgresDeliveryOptions): Plan {
     integer: true,
     write: `write whole bytes, at most ${MOST_BODY_BYTES}`,
   });
+  const bytes = { min: 0, integer: true, write: 'write whole bytes' };
+  check.number('maxPublishBytes', maxPublishBytes, bytes);
   if (refuseUrl !== undefined && typeof refuseUrl !== 'function')
     check.refuse('refuseUrl', refuseUrl, 'pass a function of the address');
   if (answerTimeoutMs !== undefined) check.number('answerTimeoutMs', answerTimeoutMs, ANSWER_TIMEOUT_RULE);
@@ -174,7 +183,7 @@ function checked(options: PostgresDeliveryOptions): Plan {
     secret,
     effects,
     firstKeys,
-    rules: { dedupMs, eventDedupMs, endpointFailingMs, keepLogMs, maxBodyBytes, refuseUrl },
+    rules: { dedupMs, eventDedupMs, endpointFailingMs, keepLogMs, maxBodyBytes, maxPublishBytes, refuseUrl },
   };
 }
 
@@ -187,6 +196,7 @@ const FIELDS: readonly (keyof PostgresDeliveryOptions)[] = [
   'endpointFailingMs',
   'keepLogMs',
   'maxBodyBytes',
+  'maxPublishBytes',
   'refuseUrl',
   'firstKeys',
   'answerTimeoutMs',

@@ -40,12 +40,18 @@ function notePlaces(schema: string): string {
 }
 
 /**
+ * The payload of `m` with its body: one that several share comes once, in `p_bodies`. Put in as the rows are written, one after the
+ * other, so that it is never there as often as there are messages.
+ */
+const WITH_BODY = `case when m.payload ? 'bodyAt' then (m.payload - 'bodyAt') || (p_bodies -> (m.payload ->> 'bodyAt')::int) else m.payload end`;
+
+/**
  * Puts messages into their lines and into the log. Of those with an idempotency key only what the key has not been used for within its
  * time; answers, by id, whose id stands for the others. Keys go in sorted, so that two callers wait for each other and do not deadlock.
  */
 function takeIn(schema: string): string {
   const wake = wakeStatement(schema, wakeChannel(schema.slice(1, -1))).replace(/^select/, 'perform');
-  return `create function ${schema}.http_take_in(input text, has_keys boolean, dedup_ms float8, p_actor text) returns json language plpgsql as $body$
+  return `create function ${schema}.http_take_in(input text, has_keys boolean, dedup_ms float8, p_actor text, p_bodies jsonb default null) returns json language plpgsql as $body$
     declare
       unit_count int;
       fresh uuid[];
@@ -73,19 +79,19 @@ function takeIn(schema: string): string {
         linked as (${linkMessages(schema, 'true', 'm')}),
         logged as (
           insert into ${schema}.http_event (message_id, cycle, attempt, state, next_at, request, actor)
-          select m.id, 0, 0, 0, m.due_at, m.payload - 'body' - 'bodyBase64', p_actor from m on conflict do nothing)
-        ${fanOut(schema, 'unit_count', 'm')} order by m.place;
+          select m.id, 0, 0, 0, m.due_at, m.payload - 'body' - 'bodyBase64' - 'bodyAt', p_actor from m on conflict do nothing)
+        ${fanOut(schema, 'unit_count', 'm', WITH_BODY)} order by m.place;
       ${wake};
       return known;
     end $body$`;
 }
 
 function publish(schema: string): string {
-  return `create function ${schema}.http_publish(input text, about text, has_keys boolean, dedup_ms float8, p_actor text) returns text language plpgsql as $body$
+  return `create function ${schema}.http_publish(input text, about text, has_keys boolean, dedup_ms float8, p_actor text, p_bodies jsonb) returns text language plpgsql as $body$
     begin
       if (select is_full from ${schema}.meta) then return null; end if;
       if about is not null then perform ${schema}.http_note(about); end if;
-      return ${schema}.http_take_in(input, has_keys, dedup_ms, p_actor)::text;
+      return ${schema}.http_take_in(input, has_keys, dedup_ms, p_actor, p_bodies)::text;
     end $body$`;
 }
 

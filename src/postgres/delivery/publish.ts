@@ -11,7 +11,16 @@ import { storedName } from '../../delivery/tenants.ts';
 import type { NewMessage } from '../../outbox/outbox-store.ts';
 import { messageInput } from '../fan-out.ts';
 import type { SqlRunner } from '../sql-runner.ts';
-import { callbackProblem, type MadeMessage, makeMessages, type PublishLimits } from './make-messages.ts';
+import {
+  bodyBytes,
+  callbackProblem,
+  headBytes,
+  type MadeMessage,
+  makeMessages,
+  type PublishLimits,
+  type SharedBody,
+  storable,
+} from './make-messages.ts';
 
 /** What publishing is told by the server's settings. */
 export interface PublishRules extends PublishLimits {
@@ -27,14 +36,17 @@ const FULL: PublishRefusal = {
 
 /** Taking messages in: one round trip, and one more where a URL group is named. */
 export function publishing(sql: SqlRunner, schema: string, rules: PublishRules): Publishing {
-  const publishCall = `select ${schema}.http_publish($1::text, $2::text, $3::text::boolean, $4::text::float8, $5::text) as known`;
+  const publishCall = `select ${schema}.http_publish($1::text, $2::text, $3::text::boolean, $4::text::float8, $5::text, $6::text::jsonb) as known`;
   return {
     publish: async (requests, by) => {
       const groups = await groupsOf(sql, schema, requests);
-      const made = requests.map(
-        (request) =>
-          callbackProblem(request.delivery, rules) ?? makeMessages(request, groups.get(groupOf(request) ?? ''), rules),
-      );
+      if (isTooMuch(requests, groups, rules)) return requests.map(() => tooMuch(rules));
+      const bodies = new SharedBodies();
+      const made = requests.map((request) => {
+        const endpoints = groups.get(groupOf(request) ?? '');
+        const problem = callbackProblem(request.delivery, rules);
+        return problem ?? makeMessages(request, endpoints, rules, endpoints && bodies.add(request.delivery));
+      });
       const all = made.flatMap((one) => ('kind' in one ? [] : one.map(({ message }) => message)));
       if (all.length === 0) return made as readonly PublishRefusal[];
       const firstOf = firstOfEachKey(all);
@@ -42,12 +54,64 @@ export function publishing(sql: SqlRunner, schema: string, rules: PublishRules):
         all.filter(({ id, idempotencyKey }) => (firstOf.get(idempotencyKey ?? '') ?? id) === id),
       );
       const about = placesOf(requests.filter((_, at) => !('kind' in (made[at] ?? FULL))));
-      const [row] = await sql.query(publishCall, [input, about, firstOf.size > 0, rules.dedupMs, by?.actor ?? null]);
+      const [row] = await sql.query(publishCall, [
+        input,
+        about,
+        firstOf.size > 0,
+        rules.dedupMs,
+        by?.actor ?? null,
+        bodies.text,
+      ]);
       const text = row?.['known'];
       if (typeof text !== 'string') return made.map((one) => ('kind' in one ? one : FULL));
       const known = new Map(Object.entries(JSON.parse(text) as Record<string, string>));
       return made.map((one, at) => ('kind' in one ? one : outcomeOf(one, requests[at], firstOf, known)));
     },
+  };
+}
+
+/** The bodies of groups, each once, as `http_publish` reads them. */
+class SharedBodies {
+  readonly #texts: string[] = [];
+
+  /** Null: there is none. */
+  get text(): string | null {
+    return this.#texts.length === 0 ? null : `[${this.#texts.join(',')}]`;
+  }
+
+  add(delivery: PublishRequest['delivery']): SharedBody {
+    const { body, bodyBase64 } = storable(delivery);
+    const bytes = bodyBytes({ body, bodyBase64 });
+    return { at: this.#texts.push(JSON.stringify({ body, bodyBase64 })) - 1, bytes };
+  }
+}
+
+/** All that a message has besides its body, and what the database adds to it. */
+const ROW_BYTES = 1_000;
+/** Of all messages of a call, besides their bodies: these are made one by one here. */
+const MOST_HEADS_BYTES = 33_554_432;
+
+/** What would be stored is known before any of it is made. */
+function isTooMuch(
+  requests: readonly PublishRequest[],
+  groups: ReadonlyMap<string, readonly UrlGroupEndpoint[]>,
+  { maxPublishBytes }: PublishLimits,
+): boolean {
+  let bodies = 0;
+  let heads = 0;
+  for (const request of requests) {
+    const count = request.to.kind === 'url' ? 1 : (groups.get(groupOf(request) ?? '')?.length ?? 0);
+    bodies += count * bodyBytes(request.delivery);
+    heads += count * (headBytes(request.delivery) + ROW_BYTES);
+  }
+  return bodies > maxPublishBytes || heads > MOST_HEADS_BYTES;
+}
+
+function tooMuch({ maxPublishBytes }: PublishLimits): PublishRefusal {
+  return {
+    kind: 'refused',
+    why: 'too-much',
+    message: `the bodies of one call may have at most ${maxPublishBytes} bytes in all, that of a URL group counted for each endpoint, and their headers ${MOST_HEADS_BYTES}; send it in several calls, or put the body where it can be fetched`,
   };
 }
 

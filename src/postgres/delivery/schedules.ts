@@ -14,6 +14,9 @@ import { groupOf, groupsOf, type PublishRules } from './publish.ts';
 import { fireSchedules } from './fire-schedules.ts';
 import { handlerOf } from './line-waiting.ts';
 
+/** Made to see whether they can be: without their bodies, of which a group would have many. */
+const CHECKED_ONLY = { at: 0, bytes: 0 };
+
 const GOOD_ID = /^[\w.-]{1,200}$/;
 
 /** What schedules are told by the server's settings. */
@@ -93,7 +96,7 @@ async function put(
   const groups = await groupsOf(sql, schema, [input]);
   const made =
     callbackProblem(input.delivery, rules) ??
-    makeMessages({ ...input, notBefore: undefined }, groups.get(groupOf(input) ?? ''), rules);
+    makeMessages({ ...input, notBefore: undefined }, groups.get(groupOf(input) ?? ''), rules, CHECKED_ONLY);
   if ('kind' in made) return refused(made.message);
   const schedulePut = audited(
     schema,

@@ -20,7 +20,7 @@ export function scheduleTables(schema: string): readonly string[] {
 }
 
 /**
- * Moves schedules on and takes their messages in. `claims`: `[{ id, expected, next, last, error, messages }]`; one whose `next_at` is not
+ * Moves schedules on and takes their messages in. `claims`: `[{ id, place, expected, next, last, error, messages }]`; one whose `next_at` is not
  * the expected one was published by somebody else, or was changed, and is left alone. Answers how many were moved on; null: there is no
  * room for messages, and nothing was done.
  */
@@ -29,6 +29,7 @@ function fireFunction(schema: string): string {
     declare
       claimed text[];
       input text;
+      bodies jsonb;
     begin
       if (select is_full from ${schema}.meta) then return null; end if;
       with c as materialized (
@@ -48,7 +49,11 @@ function fireFunction(schema: string): string {
         where c.id = any (claimed);
       if input is not null then
         if about is not null then perform ${schema}.http_note(about); end if;
-        perform ${schema}.http_take_in(input, true, dedup_ms, 'schedule');
+        -- Messages say which schedule's body is theirs.
+        select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('body', s.input #> '{delivery,body}',
+            'bodyBase64', s.input #> '{delivery,bodyBase64}')) order by c.place) into bodies
+          from json_to_recordset(claims::json) as c (id text, place int) left join ${schema}.http_schedule s on s.id = c.id;
+        perform ${schema}.http_take_in(input, true, dedup_ms, 'schedule', bodies);
       end if;
       return cardinality(claimed);
     end $body$`;

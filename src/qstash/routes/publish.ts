@@ -37,6 +37,7 @@ const REFUSALS = {
   'group-unknown': 404,
   'group-empty': 400,
   'too-large': 413,
+  'too-much': 413,
   'queue-and-flow': 400,
   full: 412,
   invalid: 400,
@@ -81,6 +82,8 @@ async function publishMany(call: ApiCall): Promise<ApiAnswer> {
   const read = items.map((item) => readItem(call, item));
   const requests = read.flatMap((one) => ('error' in one ? [] : [one]));
   const outcomes = requests.length === 0 ? [] : await call.deliveries.publishing.publish(requests);
+  const tooMuch = outcomes.find((one) => one.kind === 'refused' && one.why === 'too-much');
+  if (tooMuch?.kind === 'refused') throw new Refusal(413, tooMuch.message);
   const byRequest = new Map<PublishRequest, PublishOutcome>();
   for (const [i, request] of requests.entries()) {
     const outcome = outcomes[i];
