@@ -1,5 +1,6 @@
 import type { Database } from './database.ts';
 import type { Io } from './io.ts';
+import type { MongoStore } from './mongo-store.ts';
 import type { OptionValues } from './option-values.ts';
 import type { Output } from './output.ts';
 
@@ -27,6 +28,8 @@ export interface Invocation {
   readonly commands: readonly Command[];
   /** Opens the database at the first call. It is closed after the command, however that ends. */
   readonly database: () => Promise<Database>;
+  /** Opens the MongoDB that was named, at the first call; nothing where a PostgreSQL or a server was. Closed like the database. */
+  readonly mongodb: () => Promise<MongoStore | undefined>;
 }
 
 /** One command of the program. */

@@ -45,6 +45,30 @@ describe('the database that is meant', () => {
   );
 });
 
+describe('a MongoDB', () => {
+  test('may have several hosts, and is told without its password', () => {
+    const url = 'mongodb://me:ge%40heim@a:27017,b:27018/shop?replicaSet=rs0';
+    const target = databaseTarget(undefined, { env: { DATABASE_URL: url } });
+    expect(target).toMatchObject({ kind: 'mongodb', database: 'shop', password: 'ge@heim', url, from: 'DATABASE_URL' });
+    expect(addressOf(target)).toBe('a:27017,b:27018/shop as me');
+    expect(withoutSecrets(`failed for ge@heim at ${url}`, target)).toBe(
+      'failed for *** at mongodb://me:***@a:27017,b:27018/shop?replicaSet=rs0',
+    );
+    expect(addressOf(databaseTarget('mongodb+srv://cluster.example.com/shop', { env: {} }))).toBe(
+      'cluster.example.com/shop',
+    );
+  });
+
+  test.each(['mongodb://u:geheim@h', 'mongodb://u:geheim@h/?x=1', 'mongodb://'])(
+    '%j is refused without being shown',
+    (url) => {
+      const refuse = (): unknown => databaseTarget(url, { env: {} });
+      expect(refuse).toThrow(/--url (?:names no database|is not the URL of a MongoDB)/);
+      expect(refuse).not.toThrow(/heim/);
+    },
+  );
+});
+
 describe('a password', () => {
   test('is taken out of any text, as it is and as it stands in the URL', () => {
     const target = databaseTarget('postgres://u:ge%40heim@h/d', { env: {} });

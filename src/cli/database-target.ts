@@ -1,9 +1,12 @@
 import { userInfo } from 'node:os';
 import { CliError, usageError } from './cli-error.ts';
 import type { Io } from './io.ts';
+import { isMongoUrl, mongoUrl } from './mongo-url.ts';
 
 /** Which database is meant, and how to speak of it. */
 export interface DatabaseTarget {
+  readonly kind: 'postgres' | 'mongodb';
+  /** Of a MongoDB with their ports, and there may be several. */
   readonly host: string;
   readonly port: number;
   readonly user: string;
@@ -43,6 +46,7 @@ export function databaseTarget(url: string | undefined, { env }: Pick<Io, 'env'>
   }
   const user = env['PGUSER'] ?? userInfo().username;
   return {
+    kind: 'postgres',
     host: env['PGHOST'] ?? 'localhost',
     port: Number(env['PGPORT'] ?? 5432),
     user,
@@ -55,7 +59,8 @@ export function databaseTarget(url: string | undefined, { env }: Pick<Io, 'env'>
 }
 
 /** Where it is, for people: never the password. */
-export function addressOf({ host, port, database, user }: DatabaseTarget): string {
+export function addressOf({ kind, host, port, database, user }: DatabaseTarget): string {
+  if (kind === 'mongodb') return `${host}/${database}${user === '' ? '' : ` as ${user}`}`;
   const place = host.startsWith('/') ? host : `${host}:${port}`;
   return `${place}/${database} as ${user}`;
 }
@@ -82,17 +87,19 @@ export function withoutSecrets(text: string, target: DatabaseTarget | undefined)
 }
 
 function fromUrl(text: string, from: string): Omit<DatabaseTarget, 'connectMs' | 'statementMs'> {
+  if (isMongoUrl(text)) return { kind: 'mongodb', port: 0, ...mongoUrl(text, from), url: text, from };
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^postgres(?:ql)?:$/.test(url.protocol)) {
     // The text is not shown: whatever it is, it may hold the password.
     throw usageError(
-      `${from} is not the URL of a PostgreSQL database; write ${FORM}, with %40 for @ and %23 for # in the password`,
+      `${from} is not the URL of a PostgreSQL database; write ${FORM}, with %40 for @ and %23 for # in the password, or mongodb://… for a MongoDB`,
     );
   }
   // Where the host is a folder of sockets, all else stands in the query.
   const inQuery = (name: string): string => url.searchParams.get(name) ?? '';
   const user = decoded(url.username) || inQuery('user') || userInfo().username;
   return {
+    kind: 'postgres',
     host: inQuery('host') || decoded(url.hostname) || 'localhost',
     port: Number(url.port === '' ? 5432 : url.port),
     user,

@@ -25,6 +25,8 @@ function sentenceOf(error: unknown, { target, schema }: ProblemPlace): string {
   const at = target === undefined ? 'the database' : `the database at ${addressOf(target)}`;
   const known = code === undefined ? undefined : KNOWN[code]?.(at, schema, messageOf(error));
   if (known !== undefined) return known;
+  const ofMongodb = mongoSentence(error, at);
+  if (ofMongodb !== undefined) return ofMongodb;
   if (isWrongOption(error)) return error.details.problems.map(describeOption).join(' · ');
   if (isHoldfastError(error, 'SCHEMA_TOO_OLD')) return describeOldSchema(error.details, target);
   if (isHoldfastError(error, 'DATABASE_TIMEOUT')) {
@@ -62,6 +64,19 @@ function describeOldSchema(
 function optionFor(schema: string): string {
   return schema === DEFAULT_SCHEMA ? '' : ` --schema ${schema}`;
 }
+
+/** What a MongoDB said, or that it said nothing. */
+function mongoSentence(error: unknown, at: string): string | undefined {
+  const { name, code } = (error ?? {}) as { readonly name?: unknown; readonly code?: unknown };
+  if (name === 'MongoServerSelectionError') return away(at, '', '');
+  if (name !== 'MongoServerError') return undefined;
+  if (code === MONGO_NOT_KNOWN) return refused(at, '', messageOf(error));
+  if (code === MONGO_NOT_ALLOWED) return `the user may not do that (${messageOf(error)}); it needs the role readWrite`;
+  return undefined;
+}
+
+const MONGO_NOT_KNOWN = 18;
+const MONGO_NOT_ALLOWED = 13;
 
 type Advice = (at: string, schema: string, message: string) => string;
 

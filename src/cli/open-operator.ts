@@ -16,10 +16,12 @@ export async function openOperator({
   io,
   options,
   database,
+  mongodb,
   version,
-}: Pick<Invocation, 'database' | 'io' | 'options' | 'version'>): Promise<Operator> {
+}: Pick<Invocation, 'database' | 'io' | 'mongodb' | 'options' | 'version'>): Promise<Operator> {
   const server = serverTarget(options, io);
-  return server === undefined ? databaseOperator(await database(), io, version) : remoteOperator(server);
+  if (server !== undefined) return remoteOperator(server);
+  return (await mongodb())?.operator ?? databaseOperator(await database(), io, version);
 }
 
 /** The same on a database that is open. */

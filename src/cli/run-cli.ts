@@ -1,3 +1,4 @@
+import { HoldfastError } from '../kernel/error.ts';
 import { COMMANDS } from './all-commands.ts';
 import { CliError, EXIT, usageError } from './cli-error.ts';
 import type { Command, Invocation } from './command.ts';
@@ -6,6 +7,7 @@ import { type DatabaseTarget, databaseTarget, withoutSecrets } from './database-
 import { describeProblem, isWrongOption } from './describe-problem.ts';
 import { commandHelp, helpPage } from './help.ts';
 import type { Io } from './io.ts';
+import { type MongoStore, openMongoStore } from './mongo-store.ts';
 import { Output } from './output.ts';
 import { type CommandLine, parseLine } from './parse-line.ts';
 import { withServiceSchema } from './service-schema.ts';
@@ -43,6 +45,9 @@ async function runCommand(command: Command, { args, options }: CommandLine, io: 
   let target: DatabaseTarget | undefined;
   let opened: Promise<Database> | undefined;
   let database: Promise<Database> | undefined;
+  let mongo: Promise<MongoStore> | undefined;
+  const targetOf = (): DatabaseTarget => (target ??= databaseTarget(options.text('url'), io));
+  const isMongodb = (): boolean => targetOf().kind === 'mongodb';
   const invocation: Invocation = {
     io,
     args,
@@ -54,9 +59,15 @@ async function runCommand(command: Command, { args, options }: CommandLine, io: 
       if (options.has('server') && !options.has('url')) {
         throw usageError(`${command.name} works on a database; pass --url instead of --server`);
       }
-      target ??= databaseTarget(options.text('url'), io);
-      opened ??= openDatabase(target, schema, io.cwd);
+      if (isMongodb()) throw new HoldfastError('NOT_ON_MONGODB', { of: `holdfast ${command.name}` });
+      opened ??= openDatabase(targetOf(), schema, io.cwd);
       return (database ??= opened.then((one) => withServiceSchema(one, command, options, io)));
+    },
+    mongodb: async () => {
+      const isRemote = options.has('server') && !options.has('url');
+      if (isRemote || !isMongodb()) return undefined;
+      if (options.has('schema')) throw usageError('a MongoDB has no schemas; leave --schema out');
+      return (mongo ??= openMongoStore(targetOf(), io.cwd, version));
     },
   };
   try {
@@ -66,6 +77,7 @@ async function runCommand(command: Command, { args, options }: CommandLine, io: 
     return complain(error, io, { target, schema: used?.schema ?? schema, isJson });
   } finally {
     await opened?.then((one) => one.close()).catch(() => undefined);
+    await mongo?.then((one) => one.close()).catch(() => undefined);
   }
 }
 

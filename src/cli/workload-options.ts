@@ -7,6 +7,7 @@ import { nearest } from '../kernel/check-options.ts';
 import { isLocalHost } from '../server/peer.ts';
 import { CliError, usageError } from './cli-error.ts';
 import type { Invocation, OptionSpec } from './command.ts';
+import { HoldfastError } from '../kernel/error.ts';
 import { databaseTarget } from './database-target.ts';
 import { findPackage } from './import-package.ts';
 import type { OptionValues } from './option-values.ts';
@@ -51,7 +52,9 @@ const EXAMPLES: Readonly<Record<BrokerKind, string>> = {
 export function workloadSettings({ io, options, version }: Invocation, name: WorkloadName): WorkloadSettings {
   const { cwd, effects } = io;
   // Only where it is named: what stands in the environment is the database of an application.
-  const url = options.has('url') ? databaseTarget(options.text('url'), io).url : undefined;
+  const target = options.has('url') ? databaseTarget(options.text('url'), io) : undefined;
+  if (target?.kind === 'mongodb') throw new HoldfastError('NOT_ON_MONGODB', { of: 'holdfast drill' });
+  const url = target?.url;
   const id = randomBytes(4).toString('hex');
   const broker = brokerOf(options, id, cwd);
   const allowed = new Set(options.list('allow-remote'));

@@ -92,6 +92,7 @@ export interface ErrorDetails {
   MESSAGE_UNREADABLE: { sourceId: string; problem: string };
   MONGODB_SESSION_IDLE: Record<string, never>;
   MONGODB_TRANSACTIONS_MISSING: { of: string };
+  NOT_ON_MONGODB: { of: string };
   OUTAGE_TOO_LONG: { id: string; handler: string; failures: number; waitedMs: number };
   OUTBOX_FULL: Record<string, never>;
   PAYLOAD_ERASED: { type: string };
@@ -292,6 +293,8 @@ export const ERROR_MESSAGES: { readonly [C in ErrorCode]: (details: ErrorDetails
     'send() was given no session with a transaction under way, nothing was stored; call it inside outbox.transaction(), or inside withTransaction() of your session',
   MONGODB_TRANSACTIONS_MISSING: (d) =>
     `${d.of} needs transactions, and this MongoDB is a single server that has none; make it a replica set (one member will do: start mongod with --replSet, then rs.initiate())`,
+  NOT_ON_MONGODB: (d) =>
+    `${d.of} needs PostgreSQL, and this is a MongoDB: nothing was read or changed; docs/mongodb.md, "Operating", lists what works here`,
   OUTAGE_TOO_LONG: (d) =>
     `message ${d.id} waited ${Math.round(d.waitedMs / 60_000)} min because what "${d.handler}" calls was down, and ${d.failures} runs failed for that; see that it is up again, then replay the message`,
   OUTBOX_FULL: () =>

@@ -20,6 +20,7 @@ import type { MongoDatabase } from './mongo-database.ts';
 import type { MongoHandle } from './mongo-handle.ts';
 import { mirrorDead } from './mirror-dead.ts';
 import { receiveInto } from './receive.ts';
+import { registerHandler } from './registered-handlers.ts';
 import type { InboxRow } from './row.ts';
 import { Rows } from './rows.ts';
 import { hostOf, INBOX_UNIT, leasedWorker, runningUntil, wakeupOf } from './running.ts';
@@ -106,6 +107,8 @@ export function mongoInbox<Session>(options: MongoInboxOptions<Session>): MongoI
       const start = checkStart('mongoInbox().start()', startOptions);
       if (takes.size === 0) throw new HoldfastError('HANDLERS_MISSING', { service });
       await prepare();
+      const types = [...takes.keys(), ...KEPT_TYPES];
+      await answered(systemEffects, registerHandler(db, { collection, box: 'inbox', service, types }));
       return startInbox({ db, rows, lines, service, collection, takes, handler }, start);
     },
   };

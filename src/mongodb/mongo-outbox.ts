@@ -12,6 +12,7 @@ import type { DeadMessages } from './dead-messages.ts';
 import { Lines } from './lines.ts';
 import type { MongoDatabase } from './mongo-database.ts';
 import { publishRound } from './publish-round.ts';
+import { registerHandler } from './registered-handlers.ts';
 import { type OutboxRow, rowOf, storedRow } from './row.ts';
 import { Rows } from './rows.ts';
 import { hostOf, leasedWorker, OUTBOX_UNIT, runningUntil } from './running.ts';
@@ -109,10 +110,11 @@ interface OutboxParts {
   readonly collection: string;
 }
 
-function startOutbox({ db, rows, service, collection }: OutboxParts, start: StartParts): Running {
+async function startOutbox({ db, rows, service, collection }: OutboxParts, start: StartParts): Promise<Running> {
   const { transport, tell, wrapRun } = start;
   const { handler } = transport.handlers(hostOf(service, start, [])).to;
   if (handler.kind !== 'publish') throw new TypeError('what the transport publishes by is no publisher');
+  await answered(systemEffects, registerHandler(db, { collection, box: 'outbox', service, name: handler.name }));
   const round = publishRound({ rows, handler, effects: systemEffects, tell, wrapRun });
   tell({ kind: 'started', handlers: [{ handler: handler.name, types: [] }] });
   const [id, unit] = [`${collection}:${service}`, OUTBOX_UNIT];

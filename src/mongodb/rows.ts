@@ -70,7 +70,16 @@ export class Rows<R extends Row> {
 
   async prepare(): Promise<void> {
     const { db, collection, keepMs, indexes = [] } = this.#parts;
-    await this.collection.createIndexes([{ name: 'holdfast_line', key: { service: 1, state: 1, seq: 1 } }, ...indexes]);
+    await this.collection.createIndexes([
+      // With the id, so that operators can page through rows of one place.
+      { name: 'holdfast_line', key: { service: 1, state: 1, seq: 1, _id: 1 } },
+      {
+        name: 'holdfast_key',
+        key: { service: 1, key: 1, state: 1, seq: 1 },
+        partialFilterExpression: { key: { $type: 'string' } },
+      },
+      ...indexes,
+    ]);
     const [name, expireAfterSeconds] = ['holdfast_ended', Math.ceil(keepMs / 1000)];
     try {
       await this.collection.createIndex({ endedAt: 1 }, { name, expireAfterSeconds });

@@ -113,7 +113,7 @@ describe('an outbox in MongoDB', () => {
       (await db.collection('outbox_events').indexes()).map(({ name }) => name ?? '').sort();
     await expect
       .poll(names, { timeout: 20_000 })
-      .toEqual(['_id_', 'holdfast_ended', 'holdfast_idempotency', 'holdfast_line']);
+      .toEqual(['_id_', 'holdfast_ended', 'holdfast_idempotency', 'holdfast_key', 'holdfast_line']);
     const faults = seen.flatMap((one) => (one.kind === 'store-failed' ? [String(one.error)] : []));
     expect(faults.join()).toContain('was dropped');
   });

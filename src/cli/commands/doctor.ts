@@ -11,6 +11,7 @@ import { STUCK_MS } from '../../postgres/doctor/finding.ts';
 import { clock, connection } from '../doctor/connection-checks.ts';
 import { type Default, defaults } from '../doctor/defaults.ts';
 import type { Check, LocalExamination } from '../doctor/finding.ts';
+import { mongoFindings } from '../doctor/mongo-checks.ts';
 import { redisFindings } from '../doctor/redis-checks.ts';
 import { pooler, wakeUp } from '../doctor/wake-up-checks.ts';
 
@@ -35,9 +36,13 @@ export const doctor: Command = {
   details: ['Ends with exit code 1 if there is a problem. Warnings do not count as one.'],
   examples: ['holdfast doctor', 'holdfast doctor --json'],
   run: async (invocation) => {
-    const database = await invocation.database();
+    const mongo = await invocation.mongodb();
+    const database = mongo ? undefined : await invocation.database();
     const ofRedis = await redisFindings(invocation.io, invocation.options.text('redis'));
-    const findings = [...(await examine(invocation, database)), ...ofRedis];
+    const ofDatabase = mongo
+      ? await mongoFindings(invocation, mongo)
+      : database && (await examine(invocation, database));
+    const findings = [...(ofDatabase ?? []), ...ofRedis];
     const settings = defaults();
     invocation.output.answer({ isWell: isWell(findings), findings, defaults: settings }, () =>
       show(invocation, findings, settings),

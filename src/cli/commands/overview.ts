@@ -36,11 +36,13 @@ function show(
   output.line(paint.bold(attention.length === 0 ? paint.green(verdict) : paint.red(verdict)));
   for (const one of attention) output.fields([['•', one.text]]);
   output.line();
-  output.table(SUMS, [
-    { title: `LAST ${range.toUpperCase()}`, value: (name) => name },
-    { title: 'SUM', value: (name) => sumOf(points, name).toLocaleString('en-US'), align: 'right' },
-    { title: 'TREND', value: (name) => sparks(points.map((point) => point[name])) },
-  ]);
+  if (points.length === 0) output.line(paint.dim('This database stores no history of numbers: no sums, no trends.'));
+  else
+    output.table(SUMS, [
+      { title: `LAST ${range.toUpperCase()}`, value: (name) => name },
+      { title: 'SUM', value: (name) => sumOf(points, name).toLocaleString('en-US'), align: 'right' },
+      { title: 'TREND', value: (name) => sparks(points.map((point) => point[name])) },
+    ]);
   output.line();
   if (handlers.length === 0) output.line('No handler has registered yet.');
   else

@@ -1,4 +1,5 @@
 import type { Deliveries } from '../../delivery/deliveries.ts';
+import { HoldfastError } from '../../kernel/error.ts';
 import { hideSecrets } from '../../kernel/hide-secrets.ts';
 import type { LogFields, Logger } from '../../kernel/log.ts';
 import { mcpServer } from '../../mcp/mcp-server.ts';
@@ -15,6 +16,7 @@ import { driveBulks } from '../drive-bulks.ts';
 import type { Io } from '../io.ts';
 import { importPackage } from '../import-package.ts';
 import { type Listening, listen, type ListenOptions, mounted } from '../listen.ts';
+import type { MongoStore } from '../mongo-store.ts';
 import { databaseDeliveries } from '../open-deliveries.ts';
 import { databaseOperator, databaseSessions } from '../open-operator.ts';
 import { serverTokens } from '../server-tokens.ts';
@@ -62,6 +64,8 @@ export const serve: Command = {
     const tokens = tokensOf(invocation);
     const isDelivering = options.flag('deliver');
     if (!isDelivering) demandDeliver(invocation);
+    const mongo = await invocation.mongodb();
+    if (mongo) return serveMongodb(invocation, mongo, tokens, isDelivering);
     const place = isDelivering ? { secret: secretOf(io), loopback: false, isQstashDev: false } : undefined;
     const database = await invocation.database();
     const operator = databaseOperator(database, io, invocation.version);
@@ -74,6 +78,19 @@ export const serve: Command = {
     return EXIT.ok;
   },
 };
+
+/** The same over a MongoDB: no bulk operations are there to be carried on, and none delivers. */
+async function serveMongodb(
+  invocation: Invocation,
+  { operator }: MongoStore,
+  tokens: readonly Token[],
+  isDelivering: boolean,
+): Promise<number> {
+  if (isDelivering) throw new HoldfastError('NOT_ON_MONGODB', { of: 'holdfast serve --deliver' });
+  await operator.handlers();
+  await serveUntilStopped(invocation, { operator, hasBulks: false }, tokens);
+  return EXIT.ok;
+}
 
 /** The tokens that were given; refused where they are needed and none was. */
 export function tokensOf({ options, io }: Invocation): readonly Token[] {
@@ -90,7 +107,10 @@ export function tokensOf({ options, io }: Invocation): readonly Token[] {
 /** What is served. */
 interface Served {
   readonly operator: Operator;
-  readonly endedSessions: EndedSessions;
+  /** Default: a logout holds for this process alone. */
+  readonly endedSessions?: EndedSessions;
+  /** There are bulk operations to be carried on. Default true. */
+  readonly hasBulks?: boolean;
 }
 
 /** Serves until a signal comes, then answers what was asked and ends. */
@@ -103,7 +123,7 @@ export async function serveUntilStopped(
   try {
     const server = mounted(serverOf(invocation, served, tokens, deliveries), delivering?.api);
     const onListening = delivering?.ownListener;
-    await serving(invocation, server, served.operator, { port, isLocalOnly, onListening });
+    await serving(invocation, server, served, { port, isLocalOnly, onListening });
   } finally {
     await delivering?.stop();
   }
@@ -123,7 +143,7 @@ interface Serving {
 async function serving(
   invocation: Invocation,
   server: Parameters<typeof listen>[0],
-  operator: Operator,
+  { operator, hasBulks = true }: Served,
   { port = DEFAULT_PORT, ...how }: Pick<Serving, 'port'> & Pick<ListenOptions, 'isLocalOnly' | 'onListening'>,
 ): Promise<void> {
   const { io, options, output } = invocation;
@@ -132,7 +152,7 @@ async function serving(
   const stop = stopSignals(io, (name) => say(invocation, 'stopping', `${name}: stopping; once more ends at once`));
   const url = urlOf(invocation, listening);
   output.record({ event: 'serving', url }, () => output.line(`Serving ${url}`));
-  const bulks = driveBulks(operator, io.effects, stop.signal);
+  const bulks = hasBulks ? driveBulks(operator, io.effects, stop.signal) : undefined;
   try {
     await stop.heard;
     await Promise.all([listening.close(), bulks]);

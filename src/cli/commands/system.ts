@@ -35,7 +35,9 @@ function show({ io, output }: Invocation, record: SystemRecord): void {
     ['holdfast', record.version],
     [
       'schema',
-      `${schema.name}, version ${schema.version}${schema.version === schema.expected ? '' : `, this release expects ${schema.expected}`}`,
+      schema.expected === 0
+        ? schema.name
+        : `${schema.name}, version ${schema.version}${schema.version === schema.expected ? '' : `, this release expects ${schema.expected}`}`,
     ],
     ['server', record.server],
     ['work', record.isPaused ? 'everything is paused; holdfast resume goes on' : 'goes on'],

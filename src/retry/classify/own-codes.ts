@@ -71,6 +71,7 @@ export const OWN_CODES: Readonly<Record<ErrorCode, Rule>> = {
   MESSAGE_UNREADABLE: { kind: 'invalid', verdict: 'fail' },
   MONGODB_SESSION_IDLE: { kind: 'invalid', verdict: 'fail' },
   MONGODB_TRANSACTIONS_MISSING: { kind: 'invalid', verdict: 'fail' },
+  NOT_ON_MONGODB: { kind: 'invalid', verdict: 'fail' },
   OUTAGE_TOO_LONG: { kind: 'terminal', verdict: 'fail' },
   OUTBOX_FULL: { kind: 'overload', verdict: 'retry' },
   PAYLOAD_ERASED: { kind: 'terminal', verdict: 'fail' },
