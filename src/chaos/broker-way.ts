@@ -4,22 +4,27 @@ import { rabbitmq } from '../rabbitmq/rabbitmq.ts';
 import { redisStreams } from '../redis/redis-streams.ts';
 import type { RedisStreamClient } from '../redis/redis-commands.ts';
 import type { Transport } from '../transport/transport.ts';
-import { DRILL_SERVICE, stepTaken } from './step.ts';
+import { stepTaken } from './step.ts';
 import { topicOfType } from '../transport/topic-of-type.ts';
 
 /** The brokers that drills know. */
 export const BROKER_KINDS = ['redis', 'rabbitmq', 'kafka', 'nats'] as const;
 export type BrokerKind = (typeof BROKER_KINDS)[number];
 
-/** The way of a drill's messages through a broker. It crosses to other processes as JSON. */
-export interface BrokerWay {
-  readonly kind: BrokerKind;
-  /** `redis://…`, `amqp://…`, `nats://…`, or for Kafka `host:port`, several with commas. */
+/** A Redis, and where its client is. */
+export interface RedisWay {
   readonly url: string;
+  /** Where `ioredis` is; absent where another client is used. */
+  readonly ioredis: string | undefined;
+}
+
+/** The way of a drill's messages through a broker. It crosses to other processes as JSON. */
+export interface BrokerWay extends RedisWay {
+  readonly kind: BrokerKind;
   /** Stands before the names of all that is made there. */
   readonly prefix: string;
-  /** Where `ioredis` is, for Redis; the other clients are found by their transports. */
-  readonly ioredis: string | undefined;
+  /** The service that consumes: its queue and its group carry this name. */
+  readonly consumer: string;
 }
 
 /** Everything a drill makes at a broker. */
@@ -30,13 +35,13 @@ export interface BrokerPlaces {
   readonly group: string;
 }
 
-export function placesOf({ prefix }: Pick<BrokerWay, 'prefix'>): BrokerPlaces {
+export function placesOf({ prefix, consumer }: Pick<BrokerWay, 'prefix' | 'consumer'>): BrokerPlaces {
   const topic = `${prefix}${topicOfType(stepTaken.type)}`;
   return {
     topic,
     dead: `${topic}.dlq`,
-    queue: `${prefix}${DRILL_SERVICE}.${topicOfType(stepTaken.type)}`,
-    group: `${prefix}${DRILL_SERVICE}`,
+    queue: `${prefix}${consumer}.${topicOfType(stepTaken.type)}`,
+    group: `${prefix}${consumer}`,
   };
 }
 
@@ -70,15 +75,20 @@ export async function openTransport(way: BrokerWay): Promise<Transport> {
 
 /** A client of ioredis, as far as a drill uses it. */
 export type DrillRedis = RedisStreamClient & {
+  readonly status: string;
+  evalsha(sha: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
+  eval(text: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
+  scan(cursor: string, match: 'MATCH', pattern: string, count: 'COUNT', size: number): Promise<[string, string[]]>;
   del(...keys: string[]): Promise<unknown>;
   ping(): Promise<unknown>;
+  info(section: 'server'): Promise<string>;
   disconnect(): void;
   on(event: 'error', heard: () => void): unknown;
 };
 
 type RedisConstructor = new (url: string, options: object) => DrillRedis;
 
-export async function openRedis({ url, ioredis = 'ioredis' }: BrokerWay): Promise<{ readonly client: DrillRedis }> {
+export async function openRedis({ url, ioredis = 'ioredis' }: RedisWay): Promise<{ readonly client: DrillRedis }> {
   const module = (await import(ioredis)) as { readonly Redis?: RedisConstructor; readonly default: RedisConstructor };
   const Redis = module.Redis ?? module.default;
   const client = new Redis(url, { retryStrategy: () => RECONNECT_MS, maxRetriesPerRequest: null });

@@ -1,4 +1,4 @@
-import type { BrokerWay } from './broker-way.ts';
+import type { BrokerWay, RedisWay } from './broker-way.ts';
 import type { Detours } from './detour.ts';
 import type { Step, StepMix } from './step.ts';
 
@@ -12,9 +12,30 @@ export interface ChildOptions {
   readonly detours: Detours;
 }
 
+/** How an API process is started. */
+export interface ApiOptions extends ChildOptions {
+  readonly name: string;
+  readonly redis: RedisWay;
+  /** Stands before the keys of cached replies. */
+  readonly prefix: string;
+  /** How long a request that died holds its idempotency key. */
+  readonly leaseMs: number;
+}
+
+/**
+ * What a worker does.
+ *   all       publishes and handles, or handles what stays in the database
+ *   relay     publishes only: what it publishes is handled by another service
+ *   consumer  is that other service
+ */
+export type WorkerRole = 'all' | 'relay' | 'consumer';
+
 /** How a worker is started. */
 export interface WorkerOptions extends ChildOptions {
   readonly name: string;
+  readonly role: WorkerRole;
+  /** The schema of its own tables: another than that of the drill's tables for a consumer. */
+  readonly store: string;
   readonly leaseMs: number;
   /** How long a handler takes, at least and at most, in milliseconds. */
   readonly workMs: readonly [least: number, most: number];
@@ -28,12 +49,16 @@ export type WorkerOrder =
 
 /** What a worker tells. What must be known even if it is killed in its next instruction stands in its journal instead. */
 export type WorkerNews =
-  | { readonly kind: 'ready' }
+  | { readonly kind: 'ready'; readonly port?: number }
   | { readonly kind: 'memory'; readonly rss: number }
   | { readonly kind: 'problem'; readonly problem: string };
 
 /** How the sender is started. */
 export interface SenderOptions extends ChildOptions {
+  /** Where it posts to; empty: it writes to the database. */
+  readonly urls: readonly string[];
+  /** One write in a hundred asks for a failure of the API. */
+  readonly hasApiFaults: boolean;
   readonly keys: number;
   readonly connections: number;
   readonly mix: StepMix;
@@ -65,7 +90,32 @@ export interface SenderNews {
   /** Connections that were lost. */
   readonly lost: number;
   readonly problem: string | undefined;
+  /** Absent where it does not write over HTTP. */
+  readonly http?: HttpCounts;
 }
+
+/** What clients that write over HTTP have sent and got. */
+export interface HttpCounts {
+  readonly posts: number;
+  /** 201, and the handler ran for it. */
+  readonly fresh: number;
+  /** 201 out of what was stored, by Redis or by the database. */
+  readonly fromRedis: number;
+  readonly fromDatabase: number;
+  /** Answered with another status: in flight, a failure, a store that is away. */
+  readonly refused: number;
+  /** Posts that got no response. */
+  readonly lost: number;
+  /** Responses that were not equal to the first one to the same key. */
+  readonly different: number;
+}
+
+/** A failure that a client asks of the API for its first try, by the header `x-drill-fault`. */
+export const API_FAULTS = ['throw-before', 'throw-after', 'cut-before', 'cut-after'] as const;
+export type ApiFault = (typeof API_FAULTS)[number];
+export const API_FAULT_HEADER = 'x-drill-fault';
+/** Which store a response came out of: `redis`, `database`, or absent for a response of the handler. */
+export const STORE_HEADER = 'x-drill-store';
 
 /** A step, and the key under which it is sent once. */
 export function idempotencyKeyOf({ key, n }: Pick<Step, 'key' | 'n'>): string {

@@ -3,6 +3,9 @@ import { fileURLToPath } from 'node:url';
 
 const MOST_SAID = 2_000;
 
+/** The programs beside this file. */
+export type DrillProgram = 'worker-process' | 'api-process' | 'sender-process' | 'client-process';
+
 /** A process of a drill. */
 export interface DrillChild {
   readonly process: ChildProcess;
@@ -20,7 +23,7 @@ function killAll(): void {
 }
 
 /** Starts one of the programs beside this file, in a group of its own: a Ctrl-C in the terminal is for the drill alone. */
-export function startChild(program: 'worker-process' | 'sender-process', options: object, cwd: string): DrillChild {
+export function startChild(program: DrillProgram, options: object, cwd: string): DrillChild {
   const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const child = fork(fileURLToPath(new URL(`${program}.${ending}`, import.meta.url)), [], {
     cwd,

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
-import { type DrillChild, startChild } from './child.ts';
-import type { WorkerNews, WorkerOptions, WorkerOrder } from './child-line.ts';
+import { type DrillChild, type DrillProgram, startChild } from './child.ts';
+import type { WorkerNews, WorkerOrder } from './child-line.ts';
 import { Journal, type JournalWord } from './journal.ts';
 import { HANDLERS } from './step.ts';
 
@@ -11,37 +11,51 @@ export interface Member {
   readonly journal: Journal;
   /** In bytes, as it told last. */
   rss: number;
+  /** Where it listens, if it does. */
+  port: number | undefined;
   /** The drill has ended it. */
   isDismissed: boolean;
 }
 
-/** The workers of a drill. */
+/** Which processes a crew is made of, and how each is started. */
+export interface CrewAbout {
+  readonly program: DrillProgram;
+  /** Their names begin with it. */
+  readonly initial: string;
+  /** All but its name. */
+  readonly options: object;
+}
+
+/** Processes of one kind: the workers of a drill, its relays, or its API processes. */
 export class Crew {
   /** Those at work, or on their way to it. */
   readonly members: Set<Member> = new Set();
   readonly #everyone: Member[] = [];
-  readonly #options: Omit<WorkerOptions, 'name'>;
+  readonly #about: CrewAbout;
   readonly #cwd: string;
   #lastProblem = '';
 
-  constructor(options: Omit<WorkerOptions, 'name'>, cwd: string) {
-    this.#options = options;
+  constructor(about: CrewAbout, cwd: string) {
+    this.#about = about;
     this.#cwd = cwd;
   }
 
   /** Starts a worker, and resolves when it is at work. */
   async hire(signal: AbortSignal): Promise<Member> {
-    const name = `w${this.#everyone.length + 1}`;
-    const child = startChild('worker-process', { ...this.#options, name } satisfies WorkerOptions, this.#cwd);
+    const { program, initial, options } = this.#about;
+    const name = `${initial}${this.#everyone.length + 1}`;
+    const child = startChild(program, { ...options, name }, this.#cwd);
     const journal = new Journal(child.process.stdio[4] as Readable);
-    const member: Member = { name, child, journal, rss: 0, isDismissed: false };
+    const member: Member = { name, child, journal, rss: 0, port: undefined, isDismissed: false };
     this.#everyone.push(member);
     this.members.add(member);
     const ready = Promise.withResolvers<void>();
     child.process.on('message', (told) => {
       const news = told as WorkerNews;
-      if (news.kind === 'ready') ready.resolve();
-      else if (news.kind === 'memory') member.rss = news.rss;
+      if (news.kind === 'ready') {
+        member.port = news.port;
+        ready.resolve();
+      } else if (news.kind === 'memory') member.rss = news.rss;
       else this.#lastProblem = news.problem;
     });
     void child.ended.then(() =>

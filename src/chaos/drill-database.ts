@@ -17,6 +17,11 @@ const sleep = createSleep(systemEffects);
 /** What must hold in the end, counted by the database from what was committed. */
 export interface DrillCounts {
   readonly sent: number;
+  readonly secondRows: number;
+  readonly messages: number;
+  /** Rows whose message is not there, and messages whose row is not there. */
+  readonly messageless: number;
+  readonly rowless: number;
   readonly effects: number;
   readonly lost: number;
   readonly second: number;
@@ -43,32 +48,45 @@ export interface DrillProgress {
 /** The drill's own view of the database, past all proxies. While the server is away, it asks again. */
 export class DrillDatabase {
   readonly schema: string;
+  /** Of the service that sends. */
   readonly operator: Operator;
   readonly quoted: string;
+  /** The schema of the service that consumes; the same where there is only one. */
+  readonly consumerSchema: string;
+  readonly consumerOperator: Operator;
+  readonly #consumer: string;
   readonly #pool: Pool;
 
-  private constructor(pool: Pool, schema: string) {
+  private constructor(pool: Pool, schema: string, consumerSchema: string) {
     this.#pool = pool;
     this.schema = schema;
+    this.consumerSchema = consumerSchema;
     this.quoted = quotedSchema('drill', schema);
+    this.#consumer = quotedSchema('drill', consumerSchema);
     this.operator = postgresOperator({ pool, schema });
+    this.consumerOperator = postgresOperator({ pool, schema: consumerSchema });
   }
 
-  /** Makes the schema with the engine's tables and the drill's. */
-  static async make(url: string, schema: string, pg: string): Promise<DrillDatabase> {
+  /** The schemas of the engine: that of the service that sends, and that of the one that consumes. */
+  get #engines(): readonly string[] {
+    return [...new Set([this.quoted, this.#consumer])];
+  }
+
+  /** Makes the schemas with the engine's tables, and the drill's in the first. */
+  static async make(url: string, schema: string, pg: string, consumerSchema: string = schema): Promise<DrillDatabase> {
     const { Client, Pool: PgPool } = await importPg(pg);
     const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
     client.on('error', () => undefined);
     await client.connect();
     try {
-      await migrate(client, { schema });
+      for (const one of new Set([schema, consumerSchema])) await migrate(client, { schema: one });
       for (const table of drillTables(quotedSchema('drill', schema))) await client.query(table);
     } finally {
       await client.end();
     }
     const pool = new PgPool({ connectionString: url, max: 4, connectionTimeoutMillis: 5_000 });
     pool.on('error', () => undefined);
-    return new DrillDatabase(pool, schema);
+    return new DrillDatabase(pool, schema, consumerSchema);
   }
 
   async rows<Row>(text: string, params: readonly unknown[] = []): Promise<readonly Row[]> {
@@ -90,8 +108,8 @@ export class DrillDatabase {
   async progress(): Promise<DrillProgress> {
     const [row] = await this.rows<Record<keyof DrillProgress, string>>(`select s.*,
       (select count(*) from ${this.quoted}.drill_effect) as effects,
-      (select count(*) from ${this.quoted}.delivery where state <> 2) as open,
-      (select count(*) from ${this.quoted}.delivery where state = 2) as dead
+      ${this.#engines.map((engine) => `(select count(*) from ${engine}.delivery where state <> 2)`).join(' + ')} as open,
+      ${this.#engines.map((engine) => `(select count(*) from ${engine}.delivery where state = 2)`).join(' + ')} as dead
       from (select count(*) as sent, count(*) filter (where kind in ('plain', 'flaky')) as taken,
         count(*) filter (where kind = 'mended') as mended from ${this.quoted}.drill_sent) s`);
     const of = (name: keyof DrillProgress): number => Number(row?.[name] ?? 0);
@@ -108,9 +126,16 @@ export class DrillDatabase {
   /** `kinds` are those that must be dead letters. */
   async counts(kinds: readonly string[]): Promise<DrillCounts> {
     const statements = countStatements(this.quoted);
-    const [dead] = await this.rows<Record<string, string>>(deadStatement(this.quoted), [HANDLERS, kinds]);
+    const [dead] = await this.rows<Record<string, string>>(deadStatement(this.quoted, this.#engines), [
+      HANDLERS,
+      kinds,
+    ]);
     return {
       sent: await this.count(statements.sent),
+      secondRows: await this.count(statements.secondRows),
+      messages: await this.count(statements.messages),
+      messageless: await this.count(statements.messageless),
+      rowless: await this.count(statements.rowless),
       effects: await this.count(statements.effects),
       lost: await this.count(statements.lost, [HANDLERS]),
       second: await this.count(statements.second),
@@ -125,7 +150,7 @@ export class DrillDatabase {
 
   /** How many units the worker of this name owns. */
   unitsOf(worker: string): Promise<number> {
-    const text = `select count(*) from ${this.quoted}.lease l join ${this.quoted}.worker w on l.owner = w.id where w.name = $1`;
+    const text = `select count(*) from ${this.#consumer}.lease l join ${this.#consumer}.worker w on l.owner = w.id where w.name = $1`;
     return this.count(text, [worker]);
   }
 
@@ -134,7 +159,7 @@ export class DrillDatabase {
     const text = `select r.name from unnest($1::text[]) as r (name),
         lateral (select split_part(name, ' ', 1) as handler, split_part(name, ' ', 2) as key, split_part(name, ' ', 3)::int as n) x
       where not exists (select from ${this.quoted}.drill_effect e where e.key = x.key and e.n = x.n and e.handler = x.handler)
-        and not exists (select from ${this.quoted}.drill_sent s join ${this.quoted}.delivery d on d.id = s.id
+        and not exists (select from ${this.quoted}.drill_sent s join ${this.#consumer}.delivery d on d.id = s.id
           where s.key = x.key and s.n = x.n and d.state = 2)`;
     return (await this.rows<{ name: string }>(text, [runs])).map(({ name }) => name);
   }
@@ -153,19 +178,19 @@ export class DrillDatabase {
 
   /** How many of these messages came from a broker more than once. */
   cameAgain(ids: readonly string[]): Promise<number> {
-    return this.count(`select count(distinct id) from ${this.quoted}.inbox where times > 1 and id = any ($1::uuid[])`, [
+    return this.count(`select count(distinct id) from ${this.#consumer}.inbox where times > 1 and id = any ($1::uuid[])`, [
       ids,
     ]);
   }
 
   /** How often messages came from a broker that had come before. */
   arrivalsAgain(): Promise<number> {
-    return this.count(`select coalesce(sum(times - 1), 0) as count from ${this.quoted}.inbox`);
+    return this.count(`select coalesce(sum(times - 1), 0) as count from ${this.#consumer}.inbox`);
   }
 
   /** How many of what was acknowledged, so far of each key, was never committed. */
   async missingOf(reached: ReadonlyMap<string, number>): Promise<number> {
-    const text = `select coalesce(sum(r.n - (select count(*) from ${this.quoted}.drill_sent s where s.key = r.key and s.n <= r.n)), 0) as count
+    const text = `select coalesce(sum(r.n - (select count(distinct s.n) from ${this.quoted}.drill_sent s where s.key = r.key and s.n <= r.n)), 0) as count
       from unnest($1::text[], $2::int[]) as r (key, n)`;
     return this.count(text, [[...reached.keys()], [...reached.values()]]);
   }
@@ -231,14 +256,19 @@ export class DrillDatabase {
   async size(): Promise<{ readonly rows: number; readonly bytes: number }> {
     const text = `select coalesce(sum(s.n_live_tup) filter (where s.relname !~ '^drill_'), 0) as rows,
         coalesce(sum(pg_total_relation_size(s.relid)), 0) as bytes
-      from pg_stat_user_tables s where s.schemaname = $1`;
-    const [row] = await this.rows<{ rows: string; bytes: string }>(text, [this.schema]);
+      from pg_stat_user_tables s where s.schemaname = any ($1::text[])`;
+    const [row] = await this.rows<{ rows: string; bytes: string }>(text, [[this.schema, this.consumerSchema]]);
     return { rows: Number(row?.rows), bytes: Number(row?.bytes) };
   }
 
-  /** Takes the schema away, with all that is in it. */
+  /** How many messages of these the service that consumes has not finished. */
+  openOf(ids: readonly string[]): Promise<number> {
+    return this.count(`select count(*) from ${this.#consumer}.delivery where id = any ($1::uuid[])`, [ids]);
+  }
+
+  /** Takes the schemas away, with all that is in them. */
   async drop(): Promise<void> {
-    await this.rows(`drop schema if exists ${this.quoted} cascade`);
+    for (const schema of this.#engines) await this.rows(`drop schema if exists ${schema} cascade`);
   }
 
   async close(): Promise<void> {

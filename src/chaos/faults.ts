@@ -1,34 +1,16 @@
 import { createSleep } from '../kernel/sleep.ts';
 import { systemEffects } from '../system/effects.ts';
-import { inHand, isBusy, type Member } from './crew.ts';
+import type { FaultOutcome, InjectFault } from './fault-outcome.ts';
 import type { FaultName } from './fault-names.ts';
+import { FRONT_FAULTS } from './front-faults.ts';
+import { outage } from './outage.ts';
 import { proxiesOf, type Site } from './site.ts';
-import type { TcpProxy } from './tcp-proxy.ts';
+import { FIND_MS, isFinished, standing } from './standing.ts';
 import { until } from './until.ts';
 
-/** What came of one fault. */
-export interface FaultOutcome {
-  /** How often it really hit: connections, messages, workers. */
-  readonly hits: number;
-  /** From when recovery counts. Absent: from when it was put right. */
-  readonly sinceMs?: number;
-  /** The runs that were under way in what it hit: recovery is when all of them have had their effect. Absent: the next effect of any. */
-  readonly runs?: readonly string[];
-}
-
-/** Injects a fault, and puts it right. `sendMore` lets more messages come; without them there is nothing to hit. */
-export type InjectFault = (site: Site, signal: AbortSignal, sendMore: () => void) => Promise<FaultOutcome>;
-
 const sleep = createSleep(systemEffects);
-/** How long something to hit is looked for. One that finds nothing has not hit, and the drill does not count. */
-const FIND_MS = 15_000;
-/** A signal takes its time with a process of many threads. */
-const STANDS_MS = 20;
-const BUSY_LOOK_MS = 3;
-const MORE_EVERY_MS = 1_000;
 const SLOW_BY_MS = 40;
 const SLOW_FOR_MS = 1_500;
-const AWAY_FOR_MS = 2_000;
 const SILENT_FOR_MS = 6_000;
 const HOUR_MS = 3_600_000;
 const REPEATED = 40;
@@ -59,25 +41,25 @@ export const INJECT: Readonly<Partial<Record<FaultName, InjectFault>>> = {
   duplicate: during(duplicate),
   clock: during(clockJump),
   'late-commit': lateCommit,
+  ...FRONT_FAULTS,
 };
 
 async function killWorker(site: Site, signal: AbortSignal, sendMore: () => void): Promise<FaultOutcome> {
-  const { crew, database } = site;
-  const found = await standing(site, signal, sendMore);
+  const { crew } = site;
+  const found = await standing(site, crew, signal, sendMore);
   if (!found) return { hits: 0 };
   const { member, runs } = found;
   await crew.kill(member);
   // Not before what it had in its hand is done: to die with the same message again and again would rightly bring that under suspicion.
   await crew.hire(signal);
-  const isDone = async (): Promise<boolean> => (await database.unfinishedOf(runs)).length === 0;
-  await until(isDone, { withinMs: FIND_MS, signal });
+  await isFinished(site, runs, signal);
   return { hits: 1, runs, sinceMs: found.sinceMs };
 }
 
 /** Its lease ends, others take over, and then it goes on as if nothing had happened: all it still writes must be refused. */
 async function hangWorker(site: Site, signal: AbortSignal, sendMore: () => void): Promise<FaultOutcome> {
   const { database, leaseMs } = site;
-  const found = await standing(site, signal, sendMore);
+  const found = await standing(site, site.crew, signal, sendMore);
   if (!found) return { hits: 0 };
   const { member, runs } = found;
   try {
@@ -88,43 +70,6 @@ async function hangWorker(site: Site, signal: AbortSignal, sendMore: () => void)
   } finally {
     member.child.process.kill('SIGCONT');
   }
-}
-
-interface Standing {
-  readonly member: Member;
-  /** What it has in its hand, and has no effect yet. */
-  readonly runs: readonly string[];
-  readonly sinceMs: number;
-}
-
-/** Stops one in the middle of its work: what it had in its hand as it stood still it has still. */
-async function standing(
-  { crew, database }: Site,
-  signal: AbortSignal,
-  sendMore: () => void,
-): Promise<Standing | undefined> {
-  const endMs = systemEffects.monoMs() + FIND_MS;
-  let moreMs = 0;
-  while (systemEffects.monoMs() < endMs) {
-    signal.throwIfAborted();
-    const [member] = crew.busy.toSorted((a, b) => inHand(b).length - inHand(a).length);
-    if (!member) {
-      // The last of them may have been finished between two looks.
-      if (systemEffects.monoMs() >= moreMs) {
-        sendMore();
-        moreMs = systemEffects.monoMs() + MORE_EVERY_MS;
-      }
-      await sleep(BUSY_LOOK_MS, signal);
-      continue;
-    }
-    member.child.process.kill('SIGSTOP');
-    await sleep(STANDS_MS);
-    const sinceMs = systemEffects.now().wallMs;
-    const runs = await database.unfinishedOf(inHand(member));
-    if (isBusy(member) && runs.length > 0) return { member, runs, sinceMs };
-    member.child.process.kill('SIGCONT');
-  }
-  return undefined;
 }
 
 async function slow(site: Site, signal: AbortSignal): Promise<FaultOutcome> {
@@ -149,18 +94,6 @@ async function silence(site: Site, signal: AbortSignal): Promise<FaultOutcome> {
     for (const proxy of proxiesOf(site)) proxy.endSilent();
   }
   return { hits, sinceMs };
-}
-
-async function outage(proxies: readonly TcpProxy[], signal: AbortSignal): Promise<FaultOutcome> {
-  const count = (): number => sum(proxies, ({ hits }) => hits.cut + hits.refused);
-  const before = count();
-  for (const proxy of proxies) proxy.shut();
-  try {
-    await sleep(AWAY_FOR_MS, signal);
-  } finally {
-    for (const proxy of proxies) proxy.letPass();
-  }
-  return { hits: count() - before };
 }
 
 /** Sends come again under the same key; with a broker, what was published is published again, the newest first. */

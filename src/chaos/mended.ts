@@ -14,7 +14,7 @@ export interface Replays {
  * was handled. Each may have one effect for all that.
  */
 export async function replayMended({ database, settings: { waitMs } }: Site, signal: AbortSignal): Promise<Replays> {
-  const { quoted, operator } = database;
+  const { quoted, consumerOperator: operator } = database;
   await database.rows(`insert into ${quoted}.drill_mended default values`);
   const rows = await database.rows<{ id: string }>(
     `select id::text as id from ${quoted}.drill_sent where kind = 'mended'`,
@@ -26,8 +26,7 @@ export async function replayMended({ database, settings: { waitMs } }: Site, sig
       ...(await Promise.all([operator.replay(id, { actor: 'ann' }), operator.replay(id, { actor: 'bob' })])),
     );
   }
-  const open = `select count(*) from ${quoted}.delivery where id = any ($1::uuid[])`;
-  await until(async () => (await database.count(open, [ids])) === 0, { withinMs: waitMs, signal });
+  await until(async () => (await database.openOf(ids)) === 0, { withinMs: waitMs, signal });
   for (const id of ids) answers.push(await operator.replay(id, { actor: 'eve' }, { handlers: [...HANDLERS] }));
   const accepted = answers.filter(({ kind }) => kind === 'replayed').length;
   return { accepted, refused: answers.length - accepted };

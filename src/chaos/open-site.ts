@@ -5,15 +5,16 @@ import { join } from 'node:path';
 import { type EmbeddedPostgres, embeddedPostgres } from '../embedded/embedded-postgres.ts';
 import { systemEffects } from '../system/effects.ts';
 import { openDesk } from './broker-desk.ts';
-import type { ChildOptions } from './child-line.ts';
+import type { ChildOptions, WorkerOptions, WorkerRole } from './child-line.ts';
 import { Crew } from './crew.ts';
 import { databasePlace } from './database-place.ts';
 import type { Detours } from './detour.ts';
 import { DrillDatabase } from './drill-database.ts';
 import { mixOf } from './plan.ts';
 import { Sender } from './sender.ts';
-import { schemaOf, type WorkloadSettings } from './settings.ts';
-import type { OwnServer, Site } from './site.ts';
+import { openFront } from './open-front.ts';
+import { consumerSchemaOf, FRONT_PROCESSES, schemaOf, type WorkloadSettings } from './settings.ts';
+import type { Front, OwnServer, Site } from './site.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
 /** Shorter than the default of ten seconds, so that a takeover is seen in a drill of a minute. */
@@ -42,12 +43,16 @@ async function open(
   opened: (() => Promise<unknown> | void)[],
   remove: () => Promise<void>,
 ): Promise<Site> {
-  const { broker, keep, cwd } = settings;
+  const { broker, front: wantedFront, keep, cwd } = settings;
+
   const ownServer = settings.url === undefined ? await startServer() : undefined;
   if (ownServer) opened.push(() => ownServer.remove());
   const url = settings.url ?? ownServer?.url ?? '';
   const schema = schemaOf(settings);
-  const database = await DrillDatabase.make(url, schema, settings.pg);
+  // With a broker behind the front, those who publish and those who consume are two services, each with a schema of its own.
+  const isSplit = wantedFront !== undefined && broker !== undefined;
+  const store = isSplit ? consumerSchemaOf(settings) : schema;
+  const database = await DrillDatabase.make(url, schema, settings.pg, store);
   opened.push(() => database.close());
   if (!keep) opened.push(() => database.drop());
   const desk = broker && openDesk(broker);
@@ -57,26 +62,44 @@ async function open(
   if (desk && !keep) opened.push(() => desk.remove());
   await desk?.prepare();
   const detours: Record<string, number> = {};
-  const proxied = async (place: string, target: NetConnectOpts): Promise<TcpProxy> => {
-    const proxy = await TcpProxy.open(target, systemEffects);
-    opened.push(() => proxy.close());
+  const ways = new Map<string, TcpProxy>();
+  const proxied = async (place: string, target: NetConnectOpts = targetOf(place)): Promise<TcpProxy> => {
+    const proxy = ways.get(place) ?? (await TcpProxy.open(target, systemEffects));
+    if (!ways.has(place)) opened.push(() => proxy.close());
+    ways.set(place, proxy);
     detours[place] = proxy.port;
     return proxy;
   };
   const storeProxies = [await proxied(...databasePlace(url))];
   const brokerProxies: TcpProxy[] = [];
-  for (const address of new Set(addresses)) brokerProxies.push(await proxied(address, targetOf(address)));
+  for (const address of new Set(addresses)) brokerProxies.push(await proxied(address));
   signal.throwIfAborted();
   const shared: ChildOptions = { url, schema, pg: settings.pg, broker, detours: detours satisfies Detours };
-  const crew = new Crew({ ...shared, leaseMs: LEASE_MS, workMs: WORK_MS }, cwd);
-  opened.push(() => crew.remove());
-  await Promise.all(Array.from({ length: settings.workers }, () => crew.hire(signal)));
+  const crewOf = async (role: WorkerRole, count: number): Promise<Crew> => {
+    const times = { leaseMs: LEASE_MS, workMs: WORK_MS };
+    const own = { role, store: role === 'consumer' ? store : schema };
+    const options: Omit<WorkerOptions, 'name'> = { ...shared, ...own, ...times };
+    const crew = new Crew({ program: 'worker-process', initial: role === 'relay' ? 'r' : 'w', options }, cwd);
+    opened.push(() => crew.remove());
+    await Promise.all(Array.from({ length: count }, () => crew.hire(signal)));
+    return crew;
+  };
+  // Those who consume come first: what is published before a queue is there would be refused.
+  const crew = await crewOf(isSplit ? 'consumer' : 'all', settings.workers);
+  const relays = isSplit ? await crewOf('relay', FRONT_PROCESSES.relays) : undefined;
+  const parts = { id: settings.id, cwd, leaseMs: LEASE_MS, shared, proxied, opened };
+  const front = wantedFront && (await openFront({ ...parts, front: wantedFront }, signal));
   const { keys, seed } = settings;
-  const connections = Math.min(CONNECTIONS, keys);
-  const sender = new Sender({ ...shared, keys, seed, connections, mix: mixOf(settings) }, cwd);
+  const urls = [...(front?.apiProxies.values() ?? [])].map(({ port }) => `http://127.0.0.1:${port}`);
+  const connections = Math.min(front ? FRONT_PROCESSES.clients : CONNECTIONS, keys);
+  const sender = new Sender({ ...shared, urls, hasApiFaults: settings.faults.includes('api-failure'), keys, seed, connections, mix: mixOf(settings) }, cwd);
   opened.push(() => sender.remove());
-  const about = await describe(database, ownServer, settings);
-  return { settings, database, crew, sender, leaseMs: LEASE_MS, storeProxies, brokerProxies, ownServer, about, remove };
+  const about = await describe(database, ownServer, settings, front);
+  const proxies = { storeProxies, brokerProxies };
+  return {
+    ...{ settings, database, crew, relays, front, sender, leaseMs: LEASE_MS },
+    ...{ ...proxies, ownServer, about, remove },
+  };
 }
 
 function targetOf(address: string): NetConnectOpts {
@@ -114,6 +137,7 @@ async function describe(
   database: DrillDatabase,
   ownServer: OwnServer | undefined,
   { version, broker }: WorkloadSettings,
+  front: Front | undefined,
 ): Promise<Readonly<Record<string, string>>> {
   const [row] = await database.rows<{ version: string }>(`select current_setting('server_version') as version`);
   return {
@@ -121,6 +145,7 @@ async function describe(
     Node: process.versions.node,
     PostgreSQL: `${row?.version ?? ''}${ownServer ? `, ${ownServer.about}` : ''}`,
     ...(broker && { Broker: broker.kind }),
+    ...(front && { Redis: front.redis.about }),
     Machine: `${platform()} ${arch()}, ${availableParallelism()} cores, ${Math.round(totalmem() / GIGABYTE)} GB`,
     Processor: cpus()[0]?.model.trim() ?? 'unknown',
   };

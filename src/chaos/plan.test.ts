@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
-import { FAULT_NAMES, usualFaults, WOVEN } from './fault-names.ts';
+import { FAULT_NAMES, type FaultName, usualFaults, WOVEN } from './fault-names.ts';
 import { mixOf, planOf } from './plan.ts';
 import { kindAt } from './step.ts';
 import { StepSource } from './step-source.ts';
 
-const ALL = { hasBroker: true, hasOwnServer: true };
+const ALL = { hasBroker: true, hasOwnServer: true, hasFront: true, hasOwnRedis: true };
+const NONE = { hasBroker: false, hasOwnServer: false, hasFront: false, hasOwnRedis: false };
 
 test('the same seed makes the same plan, and every fault of a moment is in it as often as there are rounds [X.11]', () => {
-  const faults = usualFaults('chaos', ALL);
+  const faults = FAULT_NAMES;
   const plan = planOf({ faults, rounds: 3, seed: 5 });
   expect(plan).toEqual(planOf({ faults, rounds: 3, seed: 5 }));
   expect(plan).not.toEqual(planOf({ faults, rounds: 3, seed: 6 }));
@@ -17,8 +18,14 @@ test('the same seed makes the same plan, and every fault of a moment is in it as
 });
 
 test('faults that need a broker or a server of its own are left out where there is none [X.11]', () => {
-  const local = usualFaults('chaos', { hasBroker: false, hasOwnServer: false });
-  expect(FAULT_NAMES.filter((fault) => !local.includes(fault))).toEqual(['broker-outage', 'restart']);
+  const missing = (usual: readonly FaultName[]): readonly FaultName[] =>
+    FAULT_NAMES.filter((fault) => !usual.includes(fault));
+  const ofFront = ['kill-api', 'kill-relay', 'redis-crash', 'redis-flush', 'redis-outage', 'api-failure'];
+  expect(missing(usualFaults('chaos', NONE))).toEqual(['broker-outage', 'restart', ...ofFront]);
+  expect(missing(usualFaults('chaos', { ...NONE, hasBroker: true, hasOwnServer: true }))).toEqual(ofFront);
+  expect(usualFaults('load', ALL)).toEqual(expect.arrayContaining(ofFront));
+  const given = usualFaults('load', { ...NONE, hasFront: true });
+  expect(ofFront.filter((fault) => !given.includes(fault as FaultName))).toEqual(['kill-relay', 'redis-crash']);
 });
 
 test.each([10, 100, 2_000])('of %i messages some are flaky, some poison and some mended later [X.11]', (messages) => {

@@ -22,7 +22,7 @@ export class Sender {
   #isRemoved = false;
 
   constructor(options: SenderOptions, cwd: string) {
-    this.#child = startChild('sender-process', options, cwd);
+    this.#child = startChild(options.urls.length > 0 ? 'client-process' : 'sender-process', options, cwd);
     this.#child.process.on('message', (told) => {
       this.#news = told as SenderNews;
       this.#problem ??= this.#news.problem;

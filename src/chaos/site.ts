@@ -1,5 +1,6 @@
 import type { DrillDatabase } from './drill-database.ts';
-import type { Crew } from './crew.ts';
+import type { Crew, Member } from './crew.ts';
+import type { FrontRedis } from './front-redis.ts';
 import type { Sender } from './sender.ts';
 import type { WorkloadSettings } from './settings.ts';
 import type { TcpProxy } from './tcp-proxy.ts';
@@ -13,11 +14,26 @@ export interface OwnServer {
   remove(): Promise<void>;
 }
 
+/** The HTTP front of a drill. */
+export interface Front {
+  readonly apis: Crew;
+  /** The way to each API process; that of one that was killed leads to the one that took its place. */
+  readonly apiProxies: ReadonlyMap<Member, TcpProxy>;
+  readonly redis: FrontRedis;
+  readonly redisProxies: readonly TcpProxy[];
+  /** Starts an API process in the place of another. */
+  replace(member: Member, signal: AbortSignal): Promise<void>;
+}
+
 /** Everything a drill has opened. */
 export interface Site {
   readonly settings: WorkloadSettings;
   readonly database: DrillDatabase;
+  /** Those that handle. */
   readonly crew: Crew;
+  /** Those that publish, where they are processes of their own. */
+  readonly relays: Crew | undefined;
+  readonly front: Front | undefined;
   readonly sender: Sender;
   readonly leaseMs: number;
   /** The ways of the workers and the sender to the database. */
@@ -31,6 +47,8 @@ export interface Site {
 }
 
 /** All ways there are. */
-export function proxiesOf({ storeProxies, brokerProxies }: Site): readonly TcpProxy[] {
-  return [...storeProxies, ...brokerProxies];
+export function proxiesOf({ storeProxies, brokerProxies, front }: Site): readonly TcpProxy[] {
+  const ofFront = front ? [...front.redisProxies, ...front.apiProxies.values()] : [];
+  // Where Redis is the broker too there is one way to both.
+  return [...new Set([...storeProxies, ...brokerProxies, ...ofFront])];
 }

@@ -17,6 +17,8 @@ export interface Step {
 }
 
 export const DRILL_SERVICE = 'drill';
+/** The service that consumes what the other publishes, where they are two. */
+export const CONSUMER_SERVICE = 'drill-books';
 
 export const stepTaken: EventDefinition<Step> = event<Step>('drill.step', { key: ({ key }) => key });
 

@@ -3,7 +3,7 @@ import type { WorkloadName } from './settings.ts';
 /** What each built-in drill does, in one sentence. */
 export const ABOUT: Readonly<Record<WorkloadName, string>> = {
   chaos: 'Every fault there is, one after the other, while messages are sent: none lost, none twice, keys in order.',
-  load: 'Ten thousand idempotent writes with failures, cut connections and killed workers: none lost, none twice, only poison is dead.',
+  load: 'Idempotent writes over HTTP, Redis in front of the database, with failures, cut connections and killed processes: none lost, none twice.',
   soak: 'A steady load with fault after fault for as long as you like: the same, and memory stays bounded.',
 };
 

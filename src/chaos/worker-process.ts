@@ -5,11 +5,13 @@ import type { PoolClient } from 'pg';
 import { createSleep } from '../kernel/sleep.ts';
 import { postgres } from '../postgres/postgres.ts';
 import { quotedSchema } from '../postgres/schema-name.ts';
+import type { Publish } from '../relay/handler.ts';
 import type { RelayObserver } from '../relay/relay-event.ts';
 import type { RunningRelay } from '../relay/relay.ts';
 import { TerminalHandlerError } from '../retry/terminal-handler-error.ts';
-import { holdfast } from '../service/holdfast.ts';
+import { type Holdfast, holdfast } from '../service/holdfast.ts';
 import { systemEffects } from '../system/effects.ts';
+import type { Transport, TransportHost } from '../transport/transport.ts';
 import { openTransport } from './broker-way.ts';
 import type { WorkerNews, WorkerOptions, WorkerOrder } from './child-line.ts';
 import { takeDetours } from './detour.ts';
@@ -17,7 +19,7 @@ import { drillStatements } from './drill-tables.ts';
 import { JOURNAL_FD, type JournalWord } from './journal.ts';
 import { importPg } from './pg-module.ts';
 import { shiftClock } from './shift-clock.ts';
-import { DRILL_SERVICE, HANDLERS, runName, type Step, stepTaken } from './step.ts';
+import { CONSUMER_SERVICE, DRILL_SERVICE, HANDLERS, runName, type Step, stepTaken } from './step.ts';
 
 const clock = shiftClock();
 const sleep = createSleep(systemEffects);
@@ -49,12 +51,26 @@ async function run(options: WorkerOptions): Promise<void> {
   const pool = new Pool({ connectionString: options.url, max: CONNECTIONS, ...limits });
   // Connections that are lost while idle are told here, and made anew.
   pool.on('error', () => undefined);
-  const { schema, broker, name } = options;
+  const { schema, broker, name, role, store } = options;
+  const transport = broker && (await openTransport(broker));
   const hf = holdfast({
-    service: DRILL_SERVICE,
-    store: postgres({ pool, schema, answerTimeoutMs: ANSWER_MS }),
-    transport: broker && (await openTransport(broker)),
+    service: role === 'consumer' ? CONSUMER_SERVICE : DRILL_SERVICE,
+    store: postgres({ pool, schema: store, answerTimeoutMs: ANSWER_MS }),
+    transport: transport && role === 'relay' ? journaled(transport) : transport,
   });
+  if (role !== 'relay') handleSteps(hf, options);
+  const start = (): Promise<RunningRelay> => hf.start({ name, leaseMs: options.leaseMs, observers: [observe] });
+  const running = await startWhenUp(start);
+  process.on('message', (order) => void obey(order as WorkerOrder, running));
+  tell({ kind: 'ready' });
+  for (;;) {
+    tell({ kind: 'memory', rss: process.memoryUsage.rss() });
+    await sleep(MEMORY_EVERY_MS);
+  }
+}
+
+/** Registers both kinds of handlers. */
+function handleSteps(hf: Holdfast<PoolClient>, { schema, name, workMs }: WorkerOptions): void {
   const [book, count] = HANDLERS;
   const { effect, isMended } = drillStatements(quotedSchema('drill', schema));
   const take = async (tx: PoolClient, handler: string, step: Step): Promise<void> => {
@@ -69,11 +85,11 @@ async function run(options: WorkerOptions): Promise<void> {
     async (step, ctx) => {
       write('start', runName(book, step));
       refuse(step);
-      await work(options.workMs, ctx.signal);
+      await work(workMs, ctx.signal);
       // Some of the time passes inside, so that there is a middle of a transaction to be hit in.
       await ctx.commit(async (tx) => {
         await take(tx, book, step);
-        await work(options.workMs, ctx.signal);
+        await work(workMs, ctx.signal);
         failAtFirst(step, ctx.attempt);
       });
     },
@@ -90,14 +106,28 @@ async function run(options: WorkerOptions): Promise<void> {
     },
     handlerOptions,
   );
-  const start = (): Promise<RunningRelay> => hf.start({ name, leaseMs: options.leaseMs, observers: [observe] });
-  const running = await startWhenUp(start);
-  process.on('message', (order) => void obey(order as WorkerOrder, running));
-  tell({ kind: 'ready' });
-  for (;;) {
-    tell({ kind: 'memory', rss: process.memoryUsage.rss() });
-    await sleep(MEMORY_EVERY_MS);
-  }
+}
+
+/** Writes down what it publishes before and after, so that a relay can be killed between the two. */
+function journaled(transport: Transport): Transport {
+  return {
+    ...transport,
+    handlers: <Tx>(host: TransportHost) => {
+      const { to, from } = transport.handlers<Tx>(host);
+      const { handler } = to;
+      if (handler.kind !== 'publish') return { to, from };
+      const publish: Publish = async (items) => {
+        const runs = items.map(({ delivery }) => runName(HANDLERS[0], JSON.parse(delivery.payload ?? '') as Step));
+        for (const run of runs) write('start', run);
+        try {
+          return await handler.publish(items);
+        } finally {
+          for (const run of runs) write('done', run);
+        }
+      };
+      return { to: { ...to, handler: { ...handler, publish } }, from };
+    },
+  };
 }
 
 /** As a process manager would: a worker that finds the server away is started again. */

@@ -6,7 +6,7 @@ import { systemEffects } from '../system/effects.ts';
 import type { DrillProgress } from './drill-database.ts';
 import { FAULTS, type FaultName } from './fault-names.ts';
 import { INJECT } from './faults.ts';
-import { judge } from './judge.ts';
+import { type FrontSeen, judge } from './judge.ts';
 import { replayMended, type Replays } from './mended.ts';
 import { openSite } from './open-site.ts';
 import { planOf } from './plan.ts';
@@ -65,6 +65,8 @@ class RunningWorkload {
   readonly #injected: InjectedFault[] = [];
   readonly #beganMs = systemEffects.monoMs();
   #granted = 0;
+  /** Replies that Redis gave until the last fault was put right. */
+  #fromRedis = 0;
   #open = 0;
   #phase: WorkloadProgress['phase'] = 'working';
   #fault: FaultName | undefined;
@@ -77,27 +79,31 @@ class RunningWorkload {
   }
 
   async run(): Promise<DrillLedger> {
-    const { settings, crew, sender } = this.#site;
+    const { settings, crew, relays, front, sender } = this.#site;
     const clock = await clockOf(this.#site);
     const sampler = new Sampler(this.#site, (progress) => this.#tell(progress));
     this.#run.after(() => sampler.stop());
     if (settings.forMs > 0) await this.#soak();
     else await this.#load();
     this.#phase = 'draining';
+    const seen = front && (await this.#postAllAgain());
     await this.#drain(false);
     const replays = await this.#replay();
     await sampler.stop();
     const { news } = sender;
     await sender.remove();
-    await crew.stop();
+    for (const one of [front?.apis, relays, crew]) await one?.stop();
     const wanted = settings.forMs > 0 ? 1 : settings.messages;
-    const counts = await judge(this.#site, this.#run, { news, replays, wanted });
+    const counts = await judge(this.#site, this.#run, { news, replays, wanted, front: seen });
     const threw = crew.count('threw');
+    const apiThrew = front?.apis.count('threw') ?? 0;
     const dead = Math.min(counts.deadLetters, counts.poison);
+    this.#injections.get('api-failure')?.hit(apiThrew);
     this.#injections.get('failure')?.hit(threw);
     this.#injections.get('poison')?.hit(dead);
     this.#injections.get('replay')?.hit(replays.accepted);
     const woven = {
+      'api-failure': { injected: apiThrew, hits: apiThrew },
       failure: { injected: threw, hits: threw },
       poison: { injected: counts.poison, hits: dead },
       replay: { injected: replays.accepted + replays.refused, hits: replays.accepted },
@@ -154,6 +160,7 @@ class RunningWorkload {
     this.#fault = undefined;
     this.#injected.push({ fault, atMs, endMs, outcome });
     this.#injections.get(fault)?.hit(outcome.hits);
+    this.#fromRedis = this.#site.sender.news.http?.fromRedis ?? 0;
     await this.#goesOn();
   }
 
@@ -177,6 +184,16 @@ class RunningWorkload {
       () => sender.news.acknowledged >= this.#granted,
       () => sender.news.acknowledged,
     );
+  }
+
+  /** Posts every accepted key once more: each must get the reply it got first. */
+  async #postAllAgain(): Promise<FrontSeen> {
+    const { sender } = this.#site;
+    const { acknowledged: accepted, repeated: before } = sender.news;
+    sender.order({ do: 'repeat', count: accepted });
+    const repeated = (): number => sender.news.repeated;
+    await this.#whileItMoves(() => repeated() >= before + accepted, repeated);
+    return { accepted, audited: repeated() - before, fromRedisBefore: this.#fromRedis };
   }
 
   /** Until all is handled that can be, or nothing moves any more: then what is missing is lost. */

@@ -1,7 +1,7 @@
 import type { DrillLedger, FaultMark, LedgerCounts, LedgerFault, LedgerSample } from '../drills/ledger.ts';
 import { FAULTS, type FaultName, STOPS_WORK, WOVEN } from './fault-names.ts';
-import type { FaultOutcome } from './faults.ts';
-import { schemaOf } from './settings.ts';
+import type { FaultOutcome } from './fault-outcome.ts';
+import { FRONT_PROCESSES, schemaOf } from './settings.ts';
 import type { Site } from './site.ts';
 
 /** One fault that was injected. Times are of this machine's clock. */
@@ -85,16 +85,19 @@ async function timelineOf({ database }: Site, clock: DrillClock): Promise<DrillL
 }
 
 function settingsOf({ settings, leaseMs, ownServer }: Site): Readonly<Record<string, string>> {
-  const { name, broker, messages, keys, workers, forMs, faults, seed, waitMs } = settings;
+  const { name, broker, front, messages, keys, workers, forMs, faults, seed, waitMs } = settings;
   return {
     drill: name,
-    way: broker?.kind ?? 'local',
+    way: broker?.kind ?? (front ? 'http' : 'local'),
+    ...(front && { writes: 'over HTTP' }),
     database: ownServer ? 'its own' : 'given',
     schema: schemaOf(settings),
     ...(broker && { topics: broker.prefix }),
     ...(forMs > 0 ? { for: `${forMs / 1_000} s` } : { messages: String(messages) }),
     keys: String(keys),
     workers: String(workers),
+    ...(front && { APIs: String(FRONT_PROCESSES.apis), clients: String(Math.min(FRONT_PROCESSES.clients, keys)) }),
+    ...(front && broker && { relays: String(FRONT_PROCESSES.relays) }),
     lease: `${leaseMs} ms`,
     wait: `${waitMs} ms`,
     seed: String(seed),

@@ -1,4 +1,4 @@
-import type { DrillLedger, LedgerFault } from '../drills/ledger.ts';
+import type { DrillLedger, LedgerFault, LedgerHttp } from '../drills/ledger.ts';
 import { recoveriesOf } from '../drills/recoveries.ts';
 import { formatDuration } from './duration.ts';
 import type { Output } from './output.ts';
@@ -49,8 +49,22 @@ export function showCounts(output: Output, { counts, samples }: DrillLedger): vo
     ['lost', counts.lost],
     ['order violations', counts.orderViolations],
     ['dead letters', `${counts.deadLetters}, poison ${counts.poison}`],
+    ...httpFields(counts.http),
     ['memory of a worker', memoryText(samples)],
   ]);
+}
+
+/** What clients posted and got, where writes came over HTTP. */
+function httpFields(http: LedgerHttp | undefined): [name: string, value: string | number][] {
+  if (!http) return [];
+  const { posts, rows, messages, secondRows, fromRedis, fromDatabase, refused, lost, different, audited } = http;
+  return [
+    ['posts', `${posts}, ${refused} refused, ${lost} without a response`],
+    ['rows', `${rows}, ${secondRows} second ones; messages ${messages}`],
+    ['stored replies', `${fromRedis} from Redis, ${fromDatabase} from the database`],
+    ['different replies', different],
+    ['posted again at the end', `${audited} keys`],
+  ];
 }
 
 /** What the largest worker took at first, and at most: what only grows is kept for nobody. */

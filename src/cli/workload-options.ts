@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { addressesOf, BROKER_KINDS, type BrokerKind, type BrokerWay } from '../chaos/broker-way.ts';
 import { FAULT_NAMES, type FaultGround, type FaultName, missingFor, usualFaults } from '../chaos/fault-names.ts';
 import { databasePlace } from '../chaos/database-place.ts';
-import { prefixOf, type WorkloadName, type WorkloadSettings } from '../chaos/settings.ts';
+import { type FrontSettings, prefixOf, type WorkloadName, type WorkloadSettings } from '../chaos/settings.ts';
+import { CONSUMER_SERVICE, DRILL_SERVICE } from '../chaos/step.ts';
 import { nearest } from '../kernel/check-options.ts';
 import { isLocalHost } from '../server/peer.ts';
 import { CliError, usageError } from './cli-error.ts';
@@ -14,8 +17,17 @@ import type { OptionValues } from './option-values.ts';
 
 /** Options of the built-in drills. */
 export const WORKLOAD_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  via: { value: '<way>', summary: `how messages go: local, ${BROKER_KINDS.join(', ')}`, default: 'local' },
+  via: {
+    value: '<way>',
+    summary: `how messages go: local (load: http), ${BROKER_KINDS.join(', ')}`,
+    default: 'local, load http',
+  },
   broker: { value: '<url>', summary: 'the broker, with --via: redis://…, amqp://…, nats://…, or host:port of Kafka' },
+  redis: {
+    value: '<url>',
+    summary: 'the Redis that stores replies first, for load',
+    default: 'one is started: redis-server',
+  },
   messages: { value: '<count>', summary: 'how many to send', default: '2000, load 10000' },
   keys: { value: '<count>', summary: 'over how many keys', default: '100' },
   workers: { value: '<count>', summary: 'worker processes', default: '3' },
@@ -56,11 +68,13 @@ export function workloadSettings({ io, options, version }: Invocation, name: Wor
   if (target?.kind === 'mongodb') throw new HoldfastError('NOT_ON_MONGODB', { of: 'holdfast drill' });
   const url = target?.url;
   const id = randomBytes(4).toString('hex');
-  const broker = brokerOf(options, id, cwd);
+  const broker = brokerOf(options, name, id, cwd);
   const allowed = new Set(options.list('allow-remote'));
   const demandAllowed = (address: string): void => demand(address, allowed);
   if (url !== undefined) demandAllowed(databasePlace(url)[0]);
   if (broker) for (const address of addressesOf(broker)) demandAllowed(address);
+  const front = frontOf(options, name, cwd);
+  if (front?.redis) for (const address of addressesOf({ kind: 'redis', url: front.redis.url })) demandAllowed(address);
   const pg = findPackage('pg', cwd);
   if (pg === undefined) throw new CliError('a drill needs the PostgreSQL client pg; run npm install pg');
   if (options.has('for') && name !== 'soak') throw usageError(`--for is for soak; ${name} takes --messages`);
@@ -70,13 +84,19 @@ export function workloadSettings({ io, options, version }: Invocation, name: Wor
     url,
     pg,
     broker,
+    front,
     id,
     messages: options.count('messages') ?? MESSAGES[name],
     keys: options.count('keys') ?? 100,
     workers: options.count('workers', 2) ?? 3,
     forMs: name === 'soak' ? (options.durationMs('for') ?? FOR_MS) : 0,
     rounds: options.count('rounds') ?? ROUNDS[name],
-    faults: faultsOf(options.list('fault'), name, { hasBroker: broker !== undefined, hasOwnServer: url === undefined }),
+    faults: faultsOf(options.list('fault'), name, {
+      hasBroker: broker !== undefined,
+      hasOwnServer: url === undefined,
+      hasFront: front !== undefined,
+      hasOwnRedis: front !== undefined && front.redis === undefined,
+    }),
     seed: options.count('seed', 0) ?? Math.floor(effects.random() * MOST_SEED),
     waitMs: options.durationMs('wait') ?? (broker ? BROKER_WAIT_MS : WAIT_MS),
     demandAllowed,
@@ -95,12 +115,39 @@ function demand(address: string, allowed: ReadonlySet<string>): void {
   );
 }
 
-function brokerOf(options: OptionValues, id: string, cwd: string): BrokerWay | undefined {
-  const via = options.text('via') ?? 'local';
+/** Where messages stay in the database: `local`, and `http` for the drill whose writes come over HTTP. */
+function hereOf(name: WorkloadName): 'local' | 'http' {
+  return name === 'load' ? 'http' : 'local';
+}
+
+/** Only load writes over HTTP. */
+function frontOf(options: OptionValues, name: WorkloadName, cwd: string): FrontSettings | undefined {
+  const url = options.text('redis');
+  if (name !== 'load') {
+    if (url !== undefined) throw usageError(`--redis is for load; ${name} does not write over HTTP`);
+    return undefined;
+  }
+  // The text is not shown: it may hold a password.
+  if (url !== undefined && !(FORMS.redis.test(url) && URL.canParse(url)))
+    throw usageError(`--redis is no address of Redis; write for example --redis ${EXAMPLES.redis}`);
+  const ioredis = findPackage('ioredis', cwd);
+  if (ioredis === undefined) throw new CliError('load needs ioredis; run npm install ioredis');
+  if (url === undefined && !isOnPath('redis-server'))
+    throw new CliError('load needs a Redis; pass --redis <url>, or install redis-server, which the drill then starts');
+  return { redis: url === undefined ? undefined : { url, ioredis }, ioredis };
+}
+
+function isOnPath(program: string): boolean {
+  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)));
+}
+
+function brokerOf(options: OptionValues, name: WorkloadName, id: string, cwd: string): BrokerWay | undefined {
+  const here = hereOf(name);
+  const via = options.text('via') ?? here;
   const url = options.text('broker');
   const kind = BROKER_KINDS.find((one) => one === via);
   if (kind === undefined) {
-    if (via !== 'local') throw usageError(`--via is ${JSON.stringify(via)}; write local, ${BROKER_KINDS.join(', ')}`);
+    if (via !== here) throw usageError(`--via is ${JSON.stringify(via)}; write ${here}, ${BROKER_KINDS.join(', ')}`);
     if (url !== undefined) throw usageError('--broker needs --via: say which kind of broker it is');
     return undefined;
   }
@@ -112,7 +159,8 @@ function brokerOf(options: OptionValues, id: string, cwd: string): BrokerWay | u
   const ioredis = kind === 'redis' ? findPackage('ioredis', cwd) : undefined;
   if (kind === 'redis' && ioredis === undefined)
     throw new CliError('--via redis needs ioredis; run npm install ioredis');
-  return { kind, url, prefix: prefixOf(id), ioredis };
+  const consumer = name === 'load' ? CONSUMER_SERVICE : DRILL_SERVICE;
+  return { kind, url, prefix: prefixOf(id), consumer, ioredis };
 }
 
 function faultsOf(chosen: readonly string[], name: WorkloadName, ground: FaultGround): readonly FaultName[] {

@@ -1,5 +1,25 @@
 import type { DrillReport } from './drill-report.ts';
 
+/** What clients posted over HTTP, and what they got. */
+export interface LedgerHttp {
+  /** Posts, with all repeats. */
+  readonly posts: number;
+  /** Rows of the table that the route writes, and messages that were sent with them. */
+  readonly rows: number;
+  readonly messages: number;
+  readonly secondRows: number;
+  /** Posts that were answered with the stored reply, by Redis or by the database. */
+  readonly fromRedis: number;
+  readonly fromDatabase: number;
+  /** Posts that were refused (in flight, a failure, a store that was away), and that got no response. */
+  readonly refused: number;
+  readonly lost: number;
+  /** Replies that were not equal to the first one to the same key. */
+  readonly different: number;
+  /** Accepted keys that were posted once more at the end. */
+  readonly audited: number;
+}
+
 /** What was counted of a workload under faults. */
 export interface LedgerCounts {
   /** Messages whose transaction was committed. */
@@ -24,6 +44,8 @@ export interface LedgerCounts {
   readonly poison: number;
   /** Transactions that were rolled back, in messages. */
   readonly rolledBack: number;
+  /** Absent where writes did not come over HTTP. */
+  readonly http?: LedgerHttp | undefined;
 }
 
 /** A kind of fault over a whole run. */

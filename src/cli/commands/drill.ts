@@ -37,6 +37,8 @@ export const drill: Command = {
     '',
     'The built-in ones bring a workload of their own: worker processes, a sender, and proxies between them and the database. They',
     'start a database for themselves, or use that of --url, in a schema and topics of their own that are taken away at the end.',
+    'load writes over HTTP, with Redis as the first store of replies and the database as the truth; with a broker its messages travel',
+    'to a service of its own. --redis names the Redis; without it the drill starts redis-server.',
     'Drills of a module have their database there: of the options below they take --config, --all and --wait.',
     '',
     'Faults of the built-in drills:',
@@ -45,7 +47,8 @@ export const drill: Command = {
   examples: [
     'holdfast drill',
     'holdfast drill chaos --report drill.html',
-    'holdfast drill load --via redis --broker redis://127.0.0.1:6379',
+    'holdfast drill load --report load.html',
+    'holdfast drill load --via rabbitmq --broker amqp://127.0.0.1:5672',
     'holdfast drill soak --for 30m --url $STAGING_URL --allow-remote db.staging.example',
     'holdfast drill duplicate-events --config ./drills.config.ts',
   ],

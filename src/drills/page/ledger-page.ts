@@ -1,4 +1,4 @@
-import type { DrillLedger, LedgerReport } from '../ledger.ts';
+import type { DrillLedger, LedgerHttp, LedgerReport } from '../ledger.ts';
 import { recoveriesOf } from '../recoveries.ts';
 import { html, Html } from './escape-html.ts';
 import { duration, figure, size } from './figures.ts';
@@ -37,7 +37,7 @@ export function ledgerPage(report: LedgerReport): string {
             <p class="muted">${when}took ${duration(tookMs)}</p>
             <p class="verdict ${held ? 'held' : 'broken'}">${held ? '✓' : '✗'} <span>${verdict}</span></p>
           </header>
-          ${ledger && figuresOf(ledger)} ${ledger && throughputOf(ledger)} ${ledger && recoveriesCard(ledger)}
+          ${ledger && figuresOf(ledger)} ${ledger?.counts.http && httpCard(ledger.counts.http)} ${ledger && throughputOf(ledger)} ${ledger && recoveriesCard(ledger)}
           ${ledger && faultsCard(ledger)} ${checkedCard(checked)} ${ledger && resourcesOf(ledger)}
           ${ledger && html`<div class="two">${pairsCard('Settings', ledger.settings)}${pairsCard('Where it ran', ledger.about)}</div>`}
         </main>
@@ -80,6 +80,48 @@ function figuresOf({ counts }: DrillLedger): Html {
       <dd>${figure(repeats)}<small>${kinds}</small></dd>
     </div>
   </dl>`;
+}
+
+/** What clients posted over HTTP, and what they got. */
+function httpCard(http: LedgerHttp): Html {
+  const { posts, rows, messages, secondRows, fromRedis, fromDatabase, refused, lost, different, audited } = http;
+  return html`<section class="card">
+    <h2>Over HTTP</h2>
+    <p class="muted">
+      Each write is a POST with an Idempotency-Key. Clients post again under the same key until they get a response, post
+      old keys again, and post every accepted key once more at the end.
+    </p>
+    <dl class="figures">
+      <div>
+        <dt>Posts</dt>
+        <dd>${figure(posts)}<small>${figure(refused)} refused, ${figure(lost)} without a response</small></dd>
+      </div>
+      <div>
+        <dt>Rows</dt>
+        <dd>${figure(rows)}<small>${figure(messages)} messages</small></dd>
+      </div>
+      <div>
+        <dt>Second rows</dt>
+        ${zero(secondRows)}
+      </div>
+      <div>
+        <dt>Different replies</dt>
+        ${zero(different)}
+      </div>
+      <div>
+        <dt>Stored replies</dt>
+        <dd>
+          ${figure(fromRedis + fromDatabase)}<small
+            >${figure(fromRedis)} from Redis, ${figure(fromDatabase)} from the database</small
+          >
+        </dd>
+      </div>
+      <div>
+        <dt>Posted again at the end</dt>
+        <dd>${figure(audited)}<small>keys</small></dd>
+      </div>
+    </dl>
+  </section>`;
 }
 
 /** What must be none. */
