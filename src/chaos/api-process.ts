@@ -50,7 +50,7 @@ interface Exchange {
 const exchanges = new AsyncLocalStorage<Exchange>();
 
 process.once('disconnect', () => process.exit(1));
-process.once('message', (options) => void run(options as ApiOptions));
+process.once('message', (options) => void open(options as ApiOptions));
 
 function tell(news: WorkerNews): void {
   process.send?.(news);
@@ -60,7 +60,7 @@ function write(word: JournalWord, about: string): void {
   writeSync(JOURNAL_FD, `${word} ${about}\n`);
 }
 
-async function run(options: ApiOptions): Promise<void> {
+async function open(options: ApiOptions): Promise<void> {
   takeDetours(options.detours);
   const { Pool } = await importPg(options.pg);
   const limits = { connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS };
@@ -127,7 +127,10 @@ function stepsRoute(idem: Idempotency<PoolClient>, { leaseMs }: ApiOptions, writ
         if (meets === 'throw-before') throw new Error('one in a hundred fails');
         const written = await writeStep(tx, step);
         if (meets === 'throw-after') throw new Error('one in a hundred fails');
-        return Response.json({ ...step, ...written }, { status: 201, headers: { location: `/steps/${step.key}/${step.n}` } });
+        return Response.json(
+          { ...step, ...written },
+          { status: 201, headers: { location: `/steps/${step.key}/${step.n}` } },
+        );
       });
       if (meets === 'cut-after') exchanges.getStore()?.cut();
       return response;

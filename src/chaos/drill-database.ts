@@ -178,9 +178,10 @@ export class DrillDatabase {
 
   /** How many of these messages came from a broker more than once. */
   cameAgain(ids: readonly string[]): Promise<number> {
-    return this.count(`select count(distinct id) from ${this.#consumer}.inbox where times > 1 and id = any ($1::uuid[])`, [
-      ids,
-    ]);
+    return this.count(
+      `select count(distinct id) from ${this.#consumer}.inbox where times > 1 and id = any ($1::uuid[])`,
+      [ids],
+    );
   }
 
   /** How often messages came from a broker that had come before. */

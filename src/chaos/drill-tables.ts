@@ -38,7 +38,16 @@ export function countStatements(
   schema: string,
 ): Readonly<
   Record<
-    'sent' | 'secondRows' | 'messages' | 'messageless' | 'rowless' | 'effects' | 'lost' | 'second' | 'invented' | 'outOfOrder',
+    | 'sent'
+    | 'secondRows'
+    | 'messages'
+    | 'messageless'
+    | 'rowless'
+    | 'effects'
+    | 'lost'
+    | 'second'
+    | 'invented'
+    | 'outOfOrder',
     string
   >
 > {

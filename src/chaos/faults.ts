@@ -102,9 +102,9 @@ async function duplicate(
   signal: AbortSignal,
 ): Promise<FaultOutcome> {
   const before = sender.news.repeated;
-  await until(() => sender.news.acknowledged > 0, { withinMs: FIND_MS, signal });
+  await until(() => sender.news.acknowledged >= REPEATED, { withinMs: FIND_MS, signal });
   sender.order({ do: 'repeat', count: REPEATED });
-  await until(() => sender.news.repeated > before, { withinMs: FIND_MS, signal });
+  await until(() => sender.news.repeated >= before + REPEATED, { withinMs: FIND_MS, signal });
   if (!broker) return { hits: sender.news.repeated - before };
   const to = `to-${broker.kind}`;
   let ids: readonly string[] = [];

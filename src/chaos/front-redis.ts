@@ -35,7 +35,7 @@ export async function openFrontRedis({ redis, ioredis }: FrontSettings, prefix: 
     await ready(client);
     version = /redis_version:(\S+)/.exec(await client.info('server'))?.[1] ?? '';
   } catch (error) {
-    client.disconnect();
+    void client.disconnect();
     await own?.remove();
     throw error;
   }
@@ -44,10 +44,10 @@ export async function openFrontRedis({ redis, ioredis }: FrontSettings, prefix: 
     way,
     about: `${version}, ${own ? 'started by the drill' : 'given'}`,
     flush,
-    crash: own?.crash,
+    crash: own && (() => own.crash()),
     remove: async () => {
       if (!own) await flush().catch(() => undefined);
-      client.disconnect();
+      void client.disconnect();
       await own?.remove();
     },
   };

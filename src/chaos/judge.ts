@@ -84,5 +84,16 @@ function judgeHttp(
   const after = fromRedis - fromRedisBefore;
   run.judge('replies from Redis after its last fault', { expected: 'at least 1', seen: after, held: after > 0 });
   const { sent: rows, messages, secondRows } = counted;
-  return { ...{ posts, rows, messages, secondRows, fromRedis, fromDatabase }, ...{ refused, lost, different, audited } };
+  return {
+    posts,
+    rows,
+    messages,
+    secondRows,
+    fromRedis,
+    fromDatabase,
+    refused,
+    lost,
+    different,
+    audited,
+  };
 }

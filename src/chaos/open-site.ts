@@ -5,22 +5,15 @@ import { join } from 'node:path';
 import { type EmbeddedPostgres, embeddedPostgres } from '../embedded/embedded-postgres.ts';
 import { systemEffects } from '../system/effects.ts';
 import { openDesk } from './broker-desk.ts';
-import type { ChildOptions, WorkerOptions, WorkerRole } from './child-line.ts';
-import { Crew } from './crew.ts';
+import type { ChildOptions } from './child-line.ts';
 import { databasePlace } from './database-place.ts';
 import type { Detours } from './detour.ts';
 import { DrillDatabase } from './drill-database.ts';
-import { mixOf } from './plan.ts';
-import { Sender } from './sender.ts';
-import { openFront } from './open-front.ts';
-import { consumerSchemaOf, FRONT_PROCESSES, schemaOf, type WorkloadSettings } from './settings.ts';
+import { isSplit, LEASE_MS, openProcesses } from './open-processes.ts';
+import { consumerSchemaOf, schemaOf, type WorkloadSettings } from './settings.ts';
 import type { Front, OwnServer, Site } from './site.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
-/** Shorter than the default of ten seconds, so that a takeover is seen in a drill of a minute. */
-const LEASE_MS = 2_000;
-const WORK_MS = [4, 16] as const;
-const CONNECTIONS = 4;
 const GIGABYTE = 1_073_741_824;
 
 /** Opens all a drill needs. What was opened before something failed is closed again. */
@@ -43,15 +36,12 @@ async function open(
   opened: (() => Promise<unknown> | void)[],
   remove: () => Promise<void>,
 ): Promise<Site> {
-  const { broker, front: wantedFront, keep, cwd } = settings;
-
+  const { broker, keep } = settings;
   const ownServer = settings.url === undefined ? await startServer() : undefined;
   if (ownServer) opened.push(() => ownServer.remove());
   const url = settings.url ?? ownServer?.url ?? '';
   const schema = schemaOf(settings);
-  // With a broker behind the front, those who publish and those who consume are two services, each with a schema of its own.
-  const isSplit = wantedFront !== undefined && broker !== undefined;
-  const store = isSplit ? consumerSchemaOf(settings) : schema;
+  const store = isSplit(settings) ? consumerSchemaOf(settings) : schema;
   const database = await DrillDatabase.make(url, schema, settings.pg, store);
   opened.push(() => database.close());
   if (!keep) opened.push(() => database.drop());
@@ -75,30 +65,18 @@ async function open(
   for (const address of new Set(addresses)) brokerProxies.push(await proxied(address));
   signal.throwIfAborted();
   const shared: ChildOptions = { url, schema, pg: settings.pg, broker, detours: detours satisfies Detours };
-  const crewOf = async (role: WorkerRole, count: number): Promise<Crew> => {
-    const times = { leaseMs: LEASE_MS, workMs: WORK_MS };
-    const own = { role, store: role === 'consumer' ? store : schema };
-    const options: Omit<WorkerOptions, 'name'> = { ...shared, ...own, ...times };
-    const crew = new Crew({ program: 'worker-process', initial: role === 'relay' ? 'r' : 'w', options }, cwd);
-    opened.push(() => crew.remove());
-    await Promise.all(Array.from({ length: count }, () => crew.hire(signal)));
-    return crew;
-  };
-  // Those who consume come first: what is published before a queue is there would be refused.
-  const crew = await crewOf(isSplit ? 'consumer' : 'all', settings.workers);
-  const relays = isSplit ? await crewOf('relay', FRONT_PROCESSES.relays) : undefined;
-  const parts = { id: settings.id, cwd, leaseMs: LEASE_MS, shared, proxied, opened };
-  const front = wantedFront && (await openFront({ ...parts, front: wantedFront }, signal));
-  const { keys, seed } = settings;
-  const urls = [...(front?.apiProxies.values() ?? [])].map(({ port }) => `http://127.0.0.1:${port}`);
-  const connections = Math.min(front ? FRONT_PROCESSES.clients : CONNECTIONS, keys);
-  const sender = new Sender({ ...shared, urls, hasApiFaults: settings.faults.includes('api-failure'), keys, seed, connections, mix: mixOf(settings) }, cwd);
-  opened.push(() => sender.remove());
-  const about = await describe(database, ownServer, settings, front);
-  const proxies = { storeProxies, brokerProxies };
+  const processes = await openProcesses({ settings, shared, store, proxied, opened }, signal);
+  const about = await describe(database, ownServer, settings, processes.front);
   return {
-    ...{ settings, database, crew, relays, front, sender, leaseMs: LEASE_MS },
-    ...{ ...proxies, ownServer, about, remove },
+    settings,
+    database,
+    ...processes,
+    leaseMs: LEASE_MS,
+    storeProxies,
+    brokerProxies,
+    ownServer,
+    about,
+    remove,
   };
 }
 

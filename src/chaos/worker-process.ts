@@ -51,7 +51,7 @@ async function run(options: WorkerOptions): Promise<void> {
   const pool = new Pool({ connectionString: options.url, max: CONNECTIONS, ...limits });
   // Connections that are lost while idle are told here, and made anew.
   pool.on('error', () => undefined);
-  const { schema, broker, name, role, store } = options;
+  const { broker, name, role, store } = options;
   const transport = broker && (await openTransport(broker));
   const hf = holdfast({
     service: role === 'consumer' ? CONSUMER_SERVICE : DRILL_SERVICE,
@@ -117,12 +117,12 @@ function journaled(transport: Transport): Transport {
       const { handler } = to;
       if (handler.kind !== 'publish') return { to, from };
       const publish: Publish = async (items) => {
-        const runs = items.map(({ delivery }) => runName(HANDLERS[0], JSON.parse(delivery.payload ?? '') as Step));
-        for (const run of runs) write('start', run);
+        const steps = items.map(({ delivery }) => JSON.parse(delivery.payload ?? '') as Step);
+        for (const step of steps) write('start', runName(HANDLERS[0], step));
         try {
           return await handler.publish(items);
         } finally {
-          for (const run of runs) write('done', run);
+          for (const step of steps) write('done', runName(HANDLERS[0], step));
         }
       };
       return { to: { ...to, handler: { ...handler, publish } }, from };

@@ -70,7 +70,26 @@ describe('a built-in drill is refused', () => {
       '--fault broker-outage cannot be injected here: it needs a broker; pass --via and --broker',
     ],
     [['load', '--via', 'redis'], '--via redis needs the broker; write for example --broker redis://127.0.0.1:6379'],
-    [['load', '--via', 'smoke'], '--via is "smoke"; write local, redis, rabbitmq, kafka, nats'],
+    [['load', '--via', 'smoke'], '--via is "smoke"; write http, redis, rabbitmq, kafka, nats'],
+    [['chaos', '--via', 'http'], '--via is "http"; write local, redis, rabbitmq, kafka, nats'],
+    [['soak', '--redis', 'redis://127.0.0.1'], '--redis is for load; soak does not write over HTTP'],
+    [
+      ['load', '--redis', 'postgres://127.0.0.1'],
+      '--redis is no address of Redis; write for example --redis redis://127.0.0.1:6379',
+    ],
+    [
+      ['load', '--redis', 'redis://10.0.0.7'],
+      '10.0.0.7 is not this machine, and a drill breaks connections and fills tables there; pass --allow-remote 10.0.0.7 if that is meant',
+    ],
+    [
+      ['load', '--redis', 'redis://127.0.0.1', '--fault', 'redis-crash'],
+      '--fault redis-crash cannot be injected here: only a Redis that the drill has started is killed; leave --redis out',
+    ],
+    [
+      ['load', '--redis', 'redis://127.0.0.1', '--fault', 'late-commit'],
+      '--fault late-commit cannot be injected here: load writes over HTTP, and not by transactions of its own',
+    ],
+    [['chaos', '--fault', 'kill-api'], '--fault kill-api cannot be injected here: only load writes over HTTP'],
     [['load', '--broker', 'redis://127.0.0.1'], '--broker needs --via: say which kind of broker it is'],
     [
       ['load', '--via', 'rabbitmq', '--broker', '127.0.0.1:5672'],
@@ -109,7 +128,9 @@ withServers(
     onTestFinished(() => rm(folder, { recursive: true }));
     const file = join(folder, 'ledger.html');
     const messages = amount(300, 10_000);
-    const way = ['--via', 'redis', '--broker', redis.url, '--url', url];
+    const usual = ['kill-worker', 'cut', 'duplicate', 'failure', 'poison'];
+    const faulty = usual.flatMap((fault) => ['--fault', fault]);
+    const way = ['--via', 'redis', '--broker', redis.url, '--redis', redis.url, '--url', url, ...faulty];
     const much = ['--messages', String(messages), '--rounds', String(amount(1, 5)), '--seed', '3'];
     const said = await runHoldfast(['drill', 'load', ...way, ...much, '--report', file, '--json']);
     const report = reportIn(said);
@@ -118,7 +139,7 @@ withServers(
     expect(counts.sent).toBeGreaterThanOrEqual(messages);
     expect(counts).toMatchObject({ lost: 0, secondEffects: 0, orderViolations: 0, invented: 0 });
     expect(counts).toMatchObject({ effects: counts.expectedEffects, deadLetters: counts.poison });
-    expect(faults.map(({ name }) => name)).toEqual(['kill-worker', 'cut', 'duplicate', 'failure', 'poison']);
+    expect(faults.map(({ name }) => name)).toEqual(usual);
     for (const { name, hits } of faults) expect(hits, name).toBeGreaterThan(0);
     expect(marks.every(({ fault, recoveredMs }) => fault === 'duplicate' || recoveredMs !== null)).toBe(true);
     expect(counts.suppressed.sends).toBeGreaterThan(0);

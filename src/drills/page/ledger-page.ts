@@ -37,8 +37,9 @@ export function ledgerPage(report: LedgerReport): string {
             <p class="muted">${when}took ${duration(tookMs)}</p>
             <p class="verdict ${held ? 'held' : 'broken'}">${held ? '✓' : '✗'} <span>${verdict}</span></p>
           </header>
-          ${ledger && figuresOf(ledger)} ${ledger?.counts.http && httpCard(ledger.counts.http)} ${ledger && throughputOf(ledger)} ${ledger && recoveriesCard(ledger)}
-          ${ledger && faultsCard(ledger)} ${checkedCard(checked)} ${ledger && resourcesOf(ledger)}
+          ${ledger && figuresOf(ledger)} ${ledger?.counts.http && httpCard(ledger.counts.http)}
+          ${ledger && throughputOf(ledger)} ${ledger && recoveriesCard(ledger)} ${ledger && faultsCard(ledger)}
+          ${checkedCard(checked)} ${ledger && resourcesOf(ledger)}
           ${ledger && html`<div class="two">${pairsCard('Settings', ledger.settings)}${pairsCard('Where it ran', ledger.about)}</div>`}
         </main>
       </body>
@@ -88,8 +89,8 @@ function httpCard(http: LedgerHttp): Html {
   return html`<section class="card">
     <h2>Over HTTP</h2>
     <p class="muted">
-      Each write is a POST with an Idempotency-Key. Clients post again under the same key until they get a response, post
-      old keys again, and post every accepted key once more at the end.
+      Each write is a POST with an Idempotency-Key. Clients post again under the same key until they get a response,
+      post old keys again, and post every accepted key once more at the end.
     </p>
     <dl class="figures">
       <div>

@@ -41,6 +41,7 @@ h2 { font-size: 13px; line-height: 20px; font-weight: 600; }
 .figures dt { color: var(--muted); }
 .figures dd { font-size: 22px; line-height: 30px; font-weight: 600; letter-spacing: -0.01em; }
 .figures small { display: block; font-size: 12px; line-height: 16px; font-weight: 400; color: var(--muted); letter-spacing: 0; }
+.card > .figures { margin-top: 10px; border: 1px solid var(--line); border-radius: 6px; }
 .good { color: var(--ok); }
 .bad { color: var(--failed); }
 figcaption { display: flex; flex-wrap: wrap; gap: 4px 16px; justify-content: space-between; margin-bottom: 12px; }
@@ -86,7 +87,7 @@ td.name { font-family: var(--mono); font-size: 12px; white-space: nowrap; }
   .card, figure { padding: 10px 12px 12px; }
   .figures { padding: 0; grid-template-columns: 1fr 1fr; }
   .figures div { padding: 10px 12px; }
-  .figures div:last-child { grid-column: 1 / -1; }
+  .figures div:last-child:nth-child(odd) { grid-column: 1 / -1; }
   .faults td.about { display: none; }
   .faults th.about { display: none; }
   .plot { height: calc(142px + 18px * var(--rows)); }
