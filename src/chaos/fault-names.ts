@@ -16,7 +16,7 @@ export const FAULTS = {
   'broker-outage': 'the broker cannot be reached',
   restart: 'the database crashes and starts again',
   silence: 'connections stay open, and nothing comes over them',
-  'kill-api': 'an API process is killed with requests in its hand',
+  'kill-api': 'an API process is killed while it handles requests',
   'kill-relay': 'a relay is killed while it publishes',
   'redis-crash': 'Redis, which stores replies first, is killed and comes back empty',
   'redis-flush': 'Redis loses every reply it has',

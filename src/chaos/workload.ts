@@ -33,8 +33,9 @@ const RATE = 100;
 const MOST_BEHIND = 2_000;
 const GRANT_EVERY_MS = 100;
 const MOST_PAUSE_MS = 5_000;
-/** So many at least come with each fault: of fewer there may be nothing to hit. */
+/** So many at least come with each fault: of fewer there may be nothing to hit. Over HTTP they take longer. */
 const LEAST_PART = 150;
+const LEAST_PART_HTTP = 60;
 const LOOK_EVERY_MS = 100;
 const PROBES = 10;
 /** Opening, draining and counting, besides what a drill is asked to last. */
@@ -116,7 +117,10 @@ class RunningWorkload {
   async #load(): Promise<void> {
     const { settings } = this.#site;
     const plan = planOf(settings);
-    const part = Math.max(LEAST_PART, Math.ceil(settings.messages / (plan.length + 1)));
+    const part = Math.max(
+      settings.front ? LEAST_PART_HTTP : LEAST_PART,
+      Math.ceil(settings.messages / (plan.length + 1)),
+    );
     const sendMore = (): void => this.#grant(this.#granted + part);
     for (const fault of plan) await this.#inject(fault, sendMore);
     this.#grant(Math.max(settings.messages, this.#granted));

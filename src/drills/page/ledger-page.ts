@@ -198,8 +198,8 @@ function recoveriesCard({ faults, marks }: DrillLedger): Html | undefined {
   return html`<section class="card">
     <h2>Until work went on</h2>
     <p class="muted">
-      From when a fault was put right until the next effect; of silence, from its beginning; of a killed or hung worker,
-      until all it had in its hand was done.
+      From when a fault was put right until the next effect; of silence, from its beginning; of a killed or hung
+      process, until all it was working on was done.
     </p>
     <div class="bars">${bars}</div>
   </section>`;

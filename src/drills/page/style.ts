@@ -90,6 +90,8 @@ td.name { font-family: var(--mono); font-size: 12px; white-space: nowrap; }
   .figures div:last-child:nth-child(odd) { grid-column: 1 / -1; }
   .faults td.about { display: none; }
   .faults th.about { display: none; }
+  .bars { grid-template-columns: max-content minmax(0, 1fr); }
+  .bars small { grid-column: 2; text-align: left; margin-top: -4px; }
   .plot { height: calc(142px + 18px * var(--rows)); }
   .mark b { width: 14px; height: 14px; line-height: 14px; left: -7px; font-size: 9px; }
 }
