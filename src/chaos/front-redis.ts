@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSleep } from '../kernel/sleep.ts';
 import { systemEffects } from '../system/effects.ts';
+import { within } from '../transport/within.ts';
 import { type DrillRedis, openRedis, type RedisWay } from './broker-way.ts';
 import type { FrontSettings } from './settings.ts';
 
@@ -22,6 +23,8 @@ export interface FrontRedis {
 const READY_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 20;
 const SCANNED = 1_000;
+const FIRST_PORT = 20_000;
+const PORTS = 12_000;
 
 const sleep = createSleep(systemEffects);
 
@@ -46,7 +49,8 @@ export async function openFrontRedis({ redis, ioredis }: FrontSettings, prefix: 
     flush,
     crash: own && (() => own.crash()),
     remove: async () => {
-      if (!own) await flush().catch(() => undefined);
+      // A Redis that is away by now forgets the keys by itself, in a day.
+      if (!own) await within(systemEffects, flush()).catch(() => undefined);
       void client.disconnect();
       await own?.remove();
     },
@@ -111,10 +115,18 @@ async function startRedis(): Promise<OwnRedis> {
   };
 }
 
+/** Outside the range from which the system gives ports to clients: one of them could take it while Redis is down. */
 async function freePort(): Promise<number> {
+  for (;;) {
+    const port = FIRST_PORT + Math.floor(systemEffects.random() * PORTS);
+    if (await canListen(port)) return port;
+  }
+}
+
+function canListen(port: number): Promise<boolean> {
   const server = createServer();
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
+  return new Promise((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
 }
