@@ -168,11 +168,14 @@ export class DrillDatabase {
     return this.count(`select count(*) from ${this.quoted}.drill_effect where worker = $1`, [worker]);
   }
 
-  /** The messages that a handler has finished last, the newest first. */
+  /**
+   * The messages that a handler has published last and that have arrived, the newest first. One that has not arrived yet could come in one
+   * batch with its repeat, and the two would be counted as one arrival.
+   */
   async publishedBy(handler: string, count: number): Promise<readonly string[]> {
     const text = `select d.id::text as id from ${this.quoted}.delivered d join ${this.quoted}.handler h on h.id = d.handler
       join ${this.quoted}.drill_sent s on s.id = d.id
-      where h.name = $1 and d.outcome = 0 group by d.id, s.at order by s.at desc limit $2`;
+      where h.name = $1 and d.outcome = 0 and d.id in (select id from ${this.#consumer}.inbox) group by d.id, s.at order by s.at desc limit $2`;
     return (await this.rows<{ id: string }>(text, [handler, count])).map(({ id }) => id);
   }
 
