@@ -1,3 +1,5 @@
+import { hideUrlSecrets } from '../kernel/hide-url-secrets.ts';
+import { isSecretName } from '../kernel/secret-name.ts';
 import type { AttemptReport } from './delivery-log.ts';
 import type { CallbackTarget, DeliveryRequest } from './delivery-request.ts';
 import type { CallbackPublish } from './sender-store.ts';
@@ -21,9 +23,10 @@ export function callbacksOf(told: ToldAttempt): readonly CallbackPublish[] {
   return made;
 }
 
-function callbackTo(target: CallbackTarget, { request }: ToldAttempt, body: object): CallbackPublish {
+function callbackTo(target: CallbackTarget, told: ToldAttempt, body: object): CallbackPublish {
+  const { request } = told;
   const { url, headers, ...rules } = target;
-  const isHidden = request.hidden !== undefined;
+  const isHidden = request.hidden !== undefined || holdsSecrets(told);
   return {
     to: { kind: 'url', url },
     delivery: {
@@ -37,6 +40,11 @@ function callbackTo(target: CallbackTarget, { request }: ToldAttempt, body: obje
       ...(isHidden && { hidden: { body: true } }),
     },
   };
+}
+
+/** What it repeats has headers or a URL that are hidden where they stand: as text in a body they would be seen. */
+function holdsSecrets({ request: { url, headers }, responseHeaders = {} }: ToldAttempt): boolean {
+  return [...Object.keys(headers), ...Object.keys(responseHeaders)].some(isSecretName) || hideUrlSecrets(url) !== url;
 }
 
 function callbackBody(told: ToldAttempt): Record<string, unknown> {

@@ -42,6 +42,9 @@ export interface HiddenParts {
   readonly headers?: true | readonly string[] | undefined;
 }
 
+/** What stands in the place of what a sender hid. It is the same for every value: nothing can be compared by it. */
+export const REDACTED_BY_SENDER = '[redacted by sender]';
+
 /** One HTTP delivery as it is kept: the payload of a message of the engine. Times and ids are the message's. */
 export interface DeliveryRequest extends SendRules {
   /** Absolute, http or https. */

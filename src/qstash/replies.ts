@@ -5,7 +5,7 @@ import type { DeliveryRequest } from '../delivery/delivery-request.ts';
 import type { FlowControlRecord, QueueRecord, UrlGroupRecord } from '../delivery/line-settings.ts';
 import type { PublishOutcome } from '../delivery/publishing.ts';
 import type { ScheduleRecord } from '../delivery/schedules.ts';
-import { bodyInBase64, redactedParts, shownCallbacks, shownFlow, shownLabels } from './shown-parts.ts';
+import { bodyInBase64, shownCallbacks, shownFlow, shownLabels } from './shown-parts.ts';
 
 /** What is answered, before it is JSON: what is undefined is left out. */
 export type Reply = Readonly<Record<string, unknown>>;
@@ -128,7 +128,9 @@ export function scheduleReply(schedule: ScheduleRecord): Reply {
     destination: to.kind === 'url' ? to.url : to.name,
     createdAt: schedule.createdAt.getTime(),
     method: delivery.method,
-    ...redactedParts(delivery),
+    header: delivery.headers,
+    body: delivery.body,
+    bodyBase64: delivery.bodyBase64,
     retries: delivery.retries,
     retryDelayExpression: delivery.retryDelay,
     timeout: delivery.timeoutMs,

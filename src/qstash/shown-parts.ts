@@ -1,26 +1,4 @@
-import { createHash } from 'node:crypto';
-import type { CallbackTarget, DeliveryRequest, FlowRules, HeaderLists } from '../delivery/delivery-request.ts';
-import type { ScheduleInput } from '../delivery/schedules.ts';
-
-/** What stands in the place of what nobody is shown: two of the same are the same. */
-function redacted(text: string): string {
-  return `REDACTED:${createHash('sha256').update(text).digest('hex')}`;
-}
-
-/** Headers and body of a schedule, with what is hidden hidden. Those of messages come so from the store. */
-export function redactedParts({ headers, body, bodyBase64, hidden }: ScheduleInput['delivery']): {
-  readonly header: HeaderLists;
-  readonly body?: string | undefined;
-  readonly bodyBase64?: string | undefined;
-} {
-  const names = hidden?.headers;
-  const isHidden = (name: string): boolean => names === true || names?.includes(name.toLowerCase()) === true;
-  const header = Object.fromEntries(
-    Object.entries(headers).map(([name, values]) => [name, isHidden(name) ? values.map(redacted) : values]),
-  );
-  const text = body ?? bodyBase64;
-  return hidden?.body === true && text !== undefined ? { header, body: redacted(text) } : { header, body, bodyBase64 };
-}
+import type { CallbackTarget, DeliveryRequest, FlowRules } from '../delivery/delivery-request.ts';
 
 /** The body in base64, as the log has it. What is hidden stays a text. */
 export function bodyInBase64({ body, bodyBase64, hidden }: DeliveryRequest): string | undefined {

@@ -1,13 +1,12 @@
-import type { Deliveries } from '../delivery/deliveries.ts';
 import type { Operator } from '../operator/operator.ts';
 import { type Caller, forgedWrite, tooMany } from './authenticate.ts';
-import { DeliveryViews } from './delivery-views.ts';
 import { matchRoutes } from './match-route.ts';
 import { isRefusedKind } from './openapi.ts';
 import { takePayload } from './payload-query.ts';
 import { type Problem, problemResponse, refusedOutcome, wrongFields } from './problem.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { readJson } from './read-body.ts';
+import type { ShownDeliveries } from './redacted-deliveries.ts';
 import { readFields, readQuery } from './read-value.ts';
 import { type Call, mayAs, type Role, type Route } from './route.ts';
 import { ALL_ROUTES, ROUTES } from './routes/all-routes.ts';
@@ -19,8 +18,8 @@ export interface RouteSetting {
   readonly options: OperatorServerOptions;
   /** The operator as somebody of this role sees it. */
   readonly operatorFor: (role: Role) => Operator;
-  /** Nothing of payloads is hidden from this role. */
-  readonly seesAll: (role: Role) => boolean;
+  /** Deliveries as somebody of this role sees them; nothing where the server has none. */
+  readonly deliveriesFor: (role: Role) => ShownDeliveries | undefined;
   readonly writes: RateLimit;
 }
 
@@ -55,8 +54,7 @@ export async function answerRoute(
     by: { actor: caller.actor, ...(typeof reason === 'string' ? { reason } : {}) },
     policyOf: setting.options.policyOf,
     // Without them there is no route that asks for them.
-    deliveries: deliveries as Deliveries,
-    views: new DeliveryViews(setting.seesAll(caller.role)),
+    deliveries: setting.deliveriesFor(caller.role) as ShownDeliveries,
   });
   return outcomeResponse(route, outcome);
 }

@@ -15,6 +15,7 @@ import { type Problem, problemResponse, thrownProblem, wrongFields } from './pro
 import { RateLimit } from './rate-limit.ts';
 import { readJson } from './read-body.ts';
 import { ReadinessCheck } from './readiness.ts';
+import { redactedDeliveries } from './redacted-deliveries.ts';
 import { redactedOperator } from './redacted-operator.ts';
 import { RedactionRules } from './redaction.ts';
 import type { Role } from './route.ts';
@@ -71,11 +72,18 @@ class Server {
     this.#files = consoleFiles === false ? undefined : new StaticFiles(consoleFiles);
     this.#version = options.version ?? packageVersion();
     const rules = new RedactionRules(options.redact);
-    const redacted = redactedOperator(operator, rules);
+    // Secrets that are known by their place are hidden from those who see all else, too.
+    const least = new RedactionRules(undefined);
+    const seen = { some: redactedOperator(operator, rules), all: redactedOperator(operator, least) };
+    const { deliveries } = options;
+    const seenDeliveries = deliveries && {
+      some: redactedDeliveries(deliveries, rules),
+      all: redactedDeliveries(deliveries, least),
+    };
     this.#setting = {
       options,
-      operatorFor: (role: Role): Operator => (rules.seesAll(role) ? operator : redacted),
-      seesAll: (role: Role): boolean => rules.seesAll(role),
+      operatorFor: (role: Role): Operator => seen[rules.seesAll(role) ? 'all' : 'some'],
+      deliveriesFor: (role: Role) => seenDeliveries?.[rules.seesAll(role) ? 'all' : 'some'],
       writes: new RateLimit(effects, options.writesPerMinute ?? 600),
     };
   }

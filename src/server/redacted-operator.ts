@@ -1,237 +1,91 @@
+import { DELIVERY_TYPE, type DeliveryRequest } from '../delivery/delivery-request.ts';
+import { MOVED_ADVICE, movedBy } from '../delivery/moved-delivery.ts';
+import { OptionCheck } from '../kernel/check-options.ts';
 import { HoldfastError } from '../kernel/error.ts';
-import type { BreakerChanged, BreakerRecord } from '../operator/breaker-record.ts';
-import type { Bulk, BulkChanged, BulkItem } from '../operator/bulk.ts';
-import type { ErrorGroup } from '../operator/error-group.ts';
-import type { AuditRecord, DeadLetter, MessageDetail } from '../operator/operator-records.ts';
-import type { Operator, Page, PayloadMatch } from '../operator/operator.ts';
-import type { TraceEntry } from '../operator/trace.ts';
-import { describeReason, type DeliveryReason } from '../operator/why.ts';
-import { withoutKeys } from './hidden-keys.ts';
-import { REDACTED, type RedactionRules } from './redaction.ts';
+import type { Operator, PayloadMatch } from '../operator/operator.ts';
+import type { Traced } from '../operator/trace.ts';
+import { type Call, callsOf } from './calls-of.ts';
+import type { RedactionRules } from './redaction.ts';
+import { ShownAnswer } from './shown-answer.ts';
+
+const KEY_VERBS: ReadonlySet<string> = new Set(['replayKey', 'discardKey', 'releaseKey', 'skipKey']);
+/** The most one page may have. */
+const WHOLE_PAGE = 1_000;
 
 /**
- * The operator as somebody sees it from whom places of payloads are hidden: what is there is replaced in all answers, texts of errors
- * and keys too unless they are shown, and what would find a hidden value by trying is refused with `FIELD_REDACTED`.
+ * Any operator as somebody sees it from whom these rules hide something: what is hidden is replaced in all answers, and what would find a
+ * hidden value by trying is refused with `FIELD_REDACTED`. An edit keeps what was left hidden, and nothing that is hidden is sent elsewhere.
  */
 export function redactedOperator(operator: Operator, rules: RedactionRules): Operator {
-  const redacted = withoutPlaces(operator, rules);
-  return rules.showsKeys ? redacted : withoutKeys(redacted);
-}
-
-function withoutPlaces(operator: Operator, rules: RedactionRules): Operator {
-  const hide = new Hider(rules);
-  return {
-    ...operator,
-    ...reads(operator, hide),
-    ...failures(operator, hide),
-    edit: async (id, payload, by, options) => {
-      const found = await operator.show(id);
-      if (found.kind !== 'found') return operator.edit(id, payload, by, options);
-      // What is left hidden is meant to stay as it is, and not as it was before somebody else's edit.
-      const { payload: before, version } = found.message;
-      return operator.edit(id, rules.restore(payload, before), by, {
-        ...options,
-        version: options?.version ?? version,
-      });
-    },
-    replayWhere: (filter, by, options) => {
-      hide.check(filter);
-      return operator.replayWhere(filter, by, options);
-    },
-    planBulk: async (request, by) => {
-      hide.check(request.filter);
-      const planned = await operator.planBulk(request, by);
-      return { ...planned, bulk: hide.bulk(planned.bulk), sample: planned.sample.map(hide.deadLetter) };
-    },
-    startBulk: async (id, by) => hide.bulkChanged(await operator.startBulk(id, by)),
-    pauseBulk: async (id, by) => hide.bulkChanged(await operator.pauseBulk(id, by)),
-    resumeBulk: async (id, by) => hide.bulkChanged(await operator.resumeBulk(id, by)),
-    cancelBulk: async (id, by) => hide.bulkChanged(await operator.cancelBulk(id, by)),
-    bulk: async (id) => {
-      const found = await operator.bulk(id);
-      return found.kind === 'found' ? { ...found, bulk: hide.bulk(found.bulk) } : found;
-    },
-    bulks: async (filter) => page(await operator.bulks(filter), hide.bulk),
-    bulkItems: async (id, filter) => page(await operator.bulkItems(id, filter), hide.item),
-    openBreaker: async (name, by) => hide.breakerChanged(await operator.openBreaker(name, by)),
-    closeBreaker: async (name, by) => hide.breakerChanged(await operator.closeBreaker(name, by)),
+  const shown = new ShownAnswer(rules);
+  const own: Readonly<Record<string, (call: Call) => Call>> = {
+    edit: () => editor(operator, rules) as Call,
+    heldKeys: (call) => (rules.showsKeys ? call : onePage(call)),
+    trace: (call) => (rules.showsKeys ? call : notByKey(call)),
   };
-}
-
-type Reads = Pick<
-  Operator,
-  'messages' | 'find' | 'show' | 'why' | 'trace' | 'overview' | 'audit' | 'commands' | 'outgoingCalls' | 'breakers'
->;
-
-function reads(operator: Operator, hide: Hider): Reads {
-  return {
-    messages: async (filter) => {
-      hide.check({ payload: filter?.payload, text: filter?.error });
-      const found = await operator.messages(filter);
-      return { ...found, items: found.items.map(hide.summary) };
-    },
-    find: async (id) => {
-      const found = await operator.find(id);
-      return found.kind === 'found' ? { ...found, message: hide.summary(found.message) } : found;
-    },
-    show: async (id) => {
-      const found = await operator.show(id);
-      return found.kind === 'found' ? { ...found, message: hide.detail(found.message) } : found;
-    },
-    why: async (id) => {
-      const answer = await operator.why(id);
-      return answer.kind === 'why' ? { ...answer, deliveries: answer.deliveries.map(hide.reason) } : answer;
-    },
-    trace: async (id, options) => {
-      const traced = await operator.trace(id, options);
-      return traced.kind === 'trace' ? { ...traced, entries: traced.entries.map(hide.entry) } : traced;
-    },
-    overview: async (options) => {
-      const overview = await operator.overview(options);
-      const { breakers, audit } = overview;
-      return { ...overview, breakers: breakers.map(hide.breaker), audit: audit.map(hide.audit) };
-    },
-    audit: async (filter) => page(await operator.audit(filter), hide.audit),
-    commands: async (filter) =>
-      page(await operator.commands(filter), (one) => ({ ...one, error: hide.text(one.error) })),
-    outgoingCalls: async (filter) =>
-      page(await operator.outgoingCalls(filter), (one) => ({ ...one, error: hide.text(one.error) })),
-    breakers: async (filter) => page(await operator.breakers(filter), hide.breaker),
-  };
-}
-
-type Failures = Pick<
-  Operator,
-  'deadLetters' | 'heldKeys' | 'groups' | 'group' | 'resolveGroup' | 'ignoreGroup' | 'reopenGroup'
->;
-
-function failures(operator: Operator, hide: Hider): Failures {
-  const changed = <T extends { readonly kind: string; readonly group?: ErrorGroup }>(outcome: T): T =>
-    outcome.group === undefined ? outcome : { ...outcome, group: hide.group(outcome.group) };
-  return {
-    deadLetters: async (filter) => {
-      hide.check(filter ?? {});
-      return page(await operator.deadLetters(filter), hide.deadLetter);
-    },
-    heldKeys: async (filter) =>
-      page(await operator.heldKeys(filter), (one) => ({
-        ...one,
-        holder: { ...one.holder, error: hide.error(one.holder.error) },
-      })),
-    groups: async (filter) => {
-      hide.check({ text: filter?.search });
-      return page(await operator.groups(filter), hide.group);
-    },
-    group: async (id) => {
-      const found = await operator.group(id);
-      if (found.kind !== 'found') return found;
-      const sample = found.sample && hide.deadLetter(found.sample);
-      return { ...found, group: hide.group(found.group), sample };
-    },
-    resolveGroup: async (id, by) => changed(await operator.resolveGroup(id, by)),
-    ignoreGroup: async (id, by) => changed(await operator.ignoreGroup(id, by)),
-    reopenGroup: async (id, by) => changed(await operator.reopenGroup(id, by)),
-  };
-}
-
-function page<T, P extends Page<T>>(found: P & Page<T>, hide: (item: T) => T): P {
-  return { ...found, items: found.items.map(hide) };
+  return callsOf(operator, (name, args, call) => {
+    refuseToTell(rules, name, args);
+    return (own[name]?.(call) ?? call)(...args).then((answer) => shown.of(answer));
+  });
 }
 
 interface Filter {
-  readonly payload?: readonly PayloadMatch[] | undefined;
-  /** Looks into payloads. */
-  readonly search?: string | undefined;
-  /** Looks into texts of errors. */
-  readonly text?: string | undefined;
+  readonly payload?: unknown;
+  readonly search?: unknown;
+  readonly error?: unknown;
+  readonly key?: unknown;
+  readonly filter?: Filter;
 }
 
-/** Hides, value by value. */
-class Hider {
-  readonly #rules: RedactionRules;
+/** Refuses what would tell by what it finds, counts or changes. */
+function refuseToTell(rules: RedactionRules, name: string, [first]: readonly unknown[]): void {
+  const given = (typeof first === 'object' && first !== null ? first : {}) as Filter;
+  const { payload, search, error, key } = given.filter ?? given;
+  if (!rules.showsKeys && (KEY_VERBS.has(name) || key !== undefined)) throw refused('key');
+  const matches = Array.isArray(payload) ? (payload as readonly PayloadMatch[]) : [];
+  const hidden = matches.find((match) => Array.isArray(match.path) && rules.tells(match));
+  if (hidden) throw refused(`payload.${hidden.path.join('.')}`);
+  if (error !== undefined && !rules.showsErrors) throw refused('error');
+  if (search === undefined) return;
+  // Error groups are searched in texts of errors alone, all else in payloads as well.
+  if (name === 'groups' ? !rules.showsErrors : rules.hasRules) throw refused(name === 'groups' ? 'error' : 'search');
+}
 
-  constructor(rules: RedactionRules) {
-    this.#rules = rules;
-  }
+function refused(field: string): HoldfastError {
+  return new HoldfastError('FIELD_REDACTED', { field });
+}
 
-  /** Refuses a filter that would tell by what it finds. */
-  check({ payload = [], search, text }: Filter): void {
-    const hidden = payload.find(({ path }) => this.#rules.covers(path));
-    if (hidden) throw new HoldfastError('FIELD_REDACTED', { field: `payload.${hidden.path.join('.')}` });
-    if (search !== undefined) throw new HoldfastError('FIELD_REDACTED', { field: 'search' });
-    if (text !== undefined && !this.#rules.showsErrors) throw new HoldfastError('FIELD_REDACTED', { field: 'error' });
-  }
-
-  readonly text = <T extends string | undefined>(text: T): T =>
-    (text === undefined || this.#rules.showsErrors ? text : REDACTED) as T;
-
-  readonly error = <T extends { readonly message: string; readonly stack?: string } | null | undefined>(
-    error: T,
-  ): T => {
-    if (error === undefined || error === null || this.#rules.showsErrors) return error;
-    const { stack: _, ...rest } = error;
-    return { ...rest, message: REDACTED } as T;
+/** What is left hidden is meant to stay as it is, and not as it was before somebody else's edit. */
+function editor(operator: Operator, rules: RedactionRules): Operator['edit'] {
+  return async (id, payload, by, options) => {
+    const found = await operator.show(id);
+    if (found.kind !== 'found') return operator.edit(id, payload, by, options);
+    const { payload: before, version, type } = found.message;
+    const { value, kept } = rules.restoreEdit(payload, before);
+    if (kept === 0) return operator.edit(id, value, by, options);
+    const moved = type === DELIVERY_TYPE ? movedBy(before as DeliveryRequest, value) : undefined;
+    if (moved !== undefined) {
+      const check = new OptionCheck('edit()');
+      check.add({ option: `payload.${moved}`, found: 'not what it was', write: MOVED_ADVICE });
+      check.done();
+    }
+    return operator.edit(id, value, by, { ...options, version: options?.version ?? version });
   };
+}
 
-  readonly deadLetter = (one: DeadLetter): DeadLetter => ({ ...one, error: this.error(one.error) });
-
-  readonly summary = <T extends { readonly lastError: string | undefined }>(one: T): T => ({
-    ...one,
-    lastError: this.text(one.lastError),
-  });
-
-  readonly detail = (message: MessageDetail): MessageDetail => ({
-    ...this.summary(message),
-    payload: this.#rules.payload(message.payload),
-    headers: this.#rules.headers(message.headers),
-    deliveries: message.deliveries.map((one) => ({
-      ...one,
-      error: this.error(one.error),
-      failureHistory: one.failureHistory.map((cycle) => ({ ...cycle, error: this.error(cycle.error) })),
-    })),
-    edits: message.edits.map((edit) => ({ ...edit, payload: this.#rules.payload(edit.payload) })),
-    audit: message.audit.map(this.audit),
-  });
-
-  readonly reason = (one: DeliveryReason): DeliveryReason => {
-    if (!('lastError' in one.reason) || this.#rules.showsErrors) return one;
-    const reason = { ...one.reason, lastError: REDACTED };
-    return { ...one, reason, sentence: describeReason(reason) };
+/** Where the next page begins is told by a key. */
+function onePage(call: Call): Call {
+  return async (filter) => {
+    const found = (await call({ ...(filter as object), limit: WHOLE_PAGE, cursor: undefined })) as object;
+    return { ...found, next: undefined };
   };
+}
 
-  readonly entry = (entry: TraceEntry): TraceEntry =>
-    entry.outcome === 'ok' ? entry : { ...entry, detail: this.text(entry.detail) };
-
-  readonly breaker = (one: BreakerRecord): BreakerRecord => ({ ...one, error: this.error(one.error) });
-
-  readonly breakerChanged = (outcome: BreakerChanged): BreakerChanged =>
-    'breaker' in outcome ? { ...outcome, breaker: this.breaker(outcome.breaker) } : outcome;
-
-  readonly group = (one: ErrorGroup): ErrorGroup => ({ ...one, error: this.error(one.error) });
-
-  readonly item = (one: BulkItem): BulkItem => ({ ...one, error: this.error(one.error) });
-
-  readonly bulk = (one: Bulk): Bulk => ({ ...one, filter: this.filter(one.filter) });
-
-  readonly bulkChanged = (outcome: BulkChanged): BulkChanged =>
-    'bulk' in outcome ? { ...outcome, bulk: this.bulk(outcome.bulk) } : outcome;
-
-  /** Of an operation that somebody else began, who may see. */
-  readonly filter = <T extends Filter>(filter: T): T => {
-    const { payload, search } = filter;
-    const shown = payload?.map((match) =>
-      this.#rules.covers(match.path) ? { path: match.path, value: REDACTED } : match,
-    );
-    return {
-      ...filter,
-      ...(shown === undefined ? {} : { payload: shown }),
-      ...(search === undefined ? {} : { search: REDACTED }),
-    };
-  };
-
-  readonly audit = (one: AuditRecord): AuditRecord => {
-    const { filter } = one.details;
-    if (typeof filter !== 'object' || filter === null) return one;
-    return { ...one, details: { ...one.details, filter: this.filter(filter) } };
+/** What was found by a key alone would tell that there is such a key. */
+function notByKey(call: Call): Call {
+  return async (...args) => {
+    const traced = (await call(...args)) as Traced;
+    if (traced.kind !== 'trace' || !Array.isArray(traced.as)) return traced;
+    return traced.as.length > 0 && traced.as.every((as) => as === 'idempotency key') ? { kind: 'not-found' } : traced;
   };
 }

@@ -1,38 +1,45 @@
 import { OptionCheck } from '../kernel/check-options.ts';
-import { alignLists } from './align-lists.ts';
+import { HIDDEN } from '../kernel/secret-name.ts';
+import { hideUrlSecrets } from '../kernel/hide-url-secrets.ts';
+import type { PayloadMatch } from '../operator/operator.ts';
+import { type Restored, restoreHidden, timesIn } from '../operator/restore-hidden.ts';
 import type { Role } from './route.ts';
 import { mayAs } from './route.ts';
+import { holdsHeaders, isSecretPath, secretHeaders, withoutSecrets } from './secret-places.ts';
 import type { Redaction } from './server-options.ts';
 
 /** What stands where something is hidden. */
 export const REDACTED = '[redacted]';
 
 const HEADERS = 'headers';
+const BODIES = ['body', 'bodyBase64'] as const;
 
-/** What is hidden from whom. */
+/**
+ * What is hidden from whom. Secrets that are known by their place (headers whose names speak of one, tokens in URLs) are hidden from
+ * everybody, what rules name from those below `visibleTo`. Names are compared without their case; a place in a list is any place.
+ */
 export class RedactionRules {
-  readonly #payload: readonly (readonly string[])[];
-  readonly #headers: readonly string[];
+  readonly #paths: readonly (readonly string[])[];
   readonly #visibleTo: Role | 'nobody';
   readonly #showErrors: boolean;
   readonly #showKeys: boolean;
 
   constructor(given: readonly string[] | Redaction | undefined) {
     const { paths, visibleTo = 'admin', showErrors = false, showKeys = false } = asRedaction(given);
-    const parts = paths.map((path) => path.split('.'));
-    // A payload may have a field of that name, too: a request that was taken in, with its headers.
-    this.#payload = parts;
-    this.#headers = parts
-      .filter(([first]) => first === HEADERS)
-      .map(([, ...name]) => (name.length === 0 ? '*' : name.join('.').toLowerCase()));
+    this.#paths = paths.map(partsOf);
     this.#visibleTo = visibleTo;
     this.#showErrors = showErrors || paths.length === 0;
     this.#showKeys = showKeys || paths.length === 0;
   }
 
-  /** True when nothing is hidden from this role. */
+  /** True when no rule hides anything from this role. */
   seesAll(role: Role): boolean {
-    return this.#payload.length === 0 || (this.#visibleTo !== 'nobody' && mayAs(role, this.#visibleTo));
+    return this.#paths.length === 0 || (this.#visibleTo !== 'nobody' && mayAs(role, this.#visibleTo));
+  }
+
+  /** There are rules: bodies of deliveries and free-text searches are not for those they are for. */
+  get hasRules(): boolean {
+    return this.#paths.length > 0;
   }
 
   /** Texts of errors are shown to those from whom something is hidden. */
@@ -47,62 +54,60 @@ export class RedactionRules {
 
   /** True when a search for a value at this place would tell what is hidden: at, above or below it. */
   covers(path: readonly string[]): boolean {
-    return this.#payload.some((rule) => {
-      const shared = Math.min(rule.length, path.length);
-      return rule.slice(0, shared).every((part, i) => part === '*' || part === path[i]);
+    if (isSecretPath(path)) return true;
+    const asked = path.map((part) => part.toLowerCase());
+    if (this.hasRules && asked.length === 1 && BODIES.some((name) => name.toLowerCase() === asked[0])) return true;
+    return this.#paths.some((rule) => {
+      if (rule[0] !== HEADERS) return overlaps(rule, asked);
+      return asked.some((part, i) => holdsHeaders(part) && overlaps(rule, asked.slice(i)));
     });
   }
 
+  /** True when what such a match finds would tell what is hidden: by its place, or because its value is a URL with a secret in it. */
+  tells({ path, value }: PayloadMatch): boolean {
+    return this.covers(path) || (typeof value === 'string' && hideUrlSecrets(value) !== value);
+  }
+
   payload(value: unknown): unknown {
-    return this.#payload.reduce((shown, rule) => hidden(shown, rule), value);
+    const shown = this.#paths.reduce(
+      (rest, rule) => (rule[0] === HEADERS ? hiddenAnywhere(rest, rule) : hidden(rest, rule)),
+      value,
+    );
+    return withoutSecrets(this.hasRules ? withoutBodies(shown) : shown);
+  }
+
+  /** An edit of what `payload` showed, as `restoreEdit` has it. */
+  restore(edited: unknown, whole: unknown): unknown {
+    return this.restoreEdit(edited, whole).value;
   }
 
   /**
    * An edit of what `payload` showed: hidden places that were left alone keep the value they had in `whole`. Throws `INVALID_OPTIONS` where it
    * cannot be told which hidden value is meant.
    */
-  restore(edited: unknown, whole: unknown): unknown {
-    const before = alignLists(edited, this.payload(whole), whole);
-    const value = this.#payload.reduce((rest, rule) => restored(rest, before, rule), edited);
-    if (timesHidden(value) > timesHidden(whole)) {
+  restoreEdit(edited: unknown, whole: unknown): Restored {
+    const restored = restoreHidden(edited, this.payload(whole), whole);
+    const left = [REDACTED, HIDDEN].find((text) => timesIn(restored.value, text) > timesIn(whole, text));
+    if (left !== undefined) {
       const check = new OptionCheck('edit()');
-      const write = `leave what is hidden where it was, or write a value in the place of ${REDACTED}`;
-      check.refuseName('payload', REDACTED, write);
+      check.refuseName('payload', left, `leave what is hidden where it was, or write a value in the place of ${left}`);
       check.done();
     }
-    return value;
+    return restored;
   }
 
-  headers(given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-    const isHidden = (name: string): boolean =>
-      this.#headers.some((rule) => rule === '*' || rule === name.toLowerCase());
-    return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, isHidden(name) ? REDACTED : value]));
+  /** Headers of a message, a delivery or an endpoint: one value for each name, or a list of them. */
+  headers<T>(given: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
+    const rules = this.#paths.filter(([first]) => first === HEADERS);
+    const shown = rules.reduce<unknown>((rest, [, ...name]) => hidden(rest, [name.join('.') || '*']), given);
+    return secretHeaders(shown) as Readonly<Record<string, T>>;
   }
 }
 
-/** What was read by somebody who may not see all, and is given back changed: hidden places that were left alone get their value again. */
-function restored(value: unknown, whole: unknown, [part, ...rest]: readonly string[]): unknown {
-  if (part === undefined) return value === REDACTED && whole !== undefined ? whole : value;
-  if (Array.isArray(value)) {
-    const isPlace = part === '*' || /^\d+$/.test(part);
-    const inner = isPlace ? rest : [part, ...rest];
-    return value.map((one, i) => restored(one, Array.isArray(whole) ? (whole[i] as unknown) : undefined, inner));
-  }
-  const isAllBelow = part === '*' && rest.length === 0;
-  if (typeof value !== 'object' || value === null) {
-    return isAllBelow && value === REDACTED && whole !== undefined ? whole : value;
-  }
-  const before = (typeof whole === 'object' && whole !== null ? whole : {}) as Readonly<Record<string, unknown>>;
-  const fields = Object.entries(value).map(([name, one]): [string, unknown] => [
-    name,
-    part === '*' || part === name ? restored(one, ownValue(before, name), rest) : one,
-  ]);
-  return Object.fromEntries(fields);
-}
-
-/** Not what every object has: a payload may have a field `constructor`. */
-function ownValue(fields: Readonly<Record<string, unknown>>, name: string): unknown {
-  return Object.hasOwn(fields, name) ? fields[name] : undefined;
+/** The parts of a place, in lower case. `items[0].iban` and `items[].iban` are any item: which one it is changes with every edit. */
+function partsOf(path: string): readonly string[] {
+  const dotted = path.replaceAll(/\[(?:\d+|\*)?\]/g, '.*').replace(/^\./, '');
+  return dotted.toLowerCase().split('.');
 }
 
 function asRedaction(given: readonly string[] | Redaction | undefined): Redaction {
@@ -110,15 +115,25 @@ function asRedaction(given: readonly string[] | Redaction | undefined): Redactio
   return Array.isArray(given) ? { paths: given as readonly string[] } : (given as Redaction);
 }
 
+const isIndex = (part: string | undefined): boolean => part !== undefined && /^\d+$/.test(part);
+
+/** True where a rule and a path may mean the same place, or one a place within the other. Lists may be left out of both. */
+function overlaps(rule: readonly string[], path: readonly string[]): boolean {
+  const [part, ...rest] = rule;
+  const [name, ...below] = path;
+  if (part === undefined || name === undefined) return true;
+  const isSame = part === '*' || part === name || (part === HEADERS && holdsHeaders(name));
+  if (isSame && overlaps(rest, below)) return true;
+  if (isIndex(name) && overlaps(rule, below)) return true;
+  return (part === '*' || isIndex(part)) && overlaps(rest, path);
+}
+
 /** The value with what is at the path replaced; lists are gone through as if they were not there, so `items.iban` hides each. */
 function hidden(value: unknown, [part, ...rest]: readonly string[]): unknown {
   if (part === undefined) return value === undefined ? undefined : REDACTED;
   if (Array.isArray(value)) {
-    const isPlace = part === '*' || /^\d+$/.test(part);
-    return value.map((one, i) => {
-      if (!isPlace) return hidden(one, [part, ...rest]);
-      return part === '*' || String(i) === part ? hidden(one, rest) : (one as unknown);
-    });
+    const isPlace = part === '*' || isIndex(part);
+    return value.map((one) => hidden(one, isPlace ? rest : [part, ...rest]));
   }
   const isAllBelow = part === '*' && rest.length === 0;
   // `card.*` of a message that has but a number there means that number.
@@ -126,12 +141,27 @@ function hidden(value: unknown, [part, ...rest]: readonly string[]): unknown {
   if (value === null) return value;
   const fields = Object.entries(value).map(([name, one]): [string, unknown] => [
     name,
-    part === '*' || part === name ? hidden(one, rest) : one,
+    part === '*' || part === name.toLowerCase() || (part === HEADERS && holdsHeaders(name)) ? hidden(one, rest) : one,
   ]);
   return Object.fromEntries(fields);
 }
 
-/** How often the text that stands for what is hidden is in a value. */
-function timesHidden(value: unknown): number {
-  return (JSON.stringify(value) ?? '').split(JSON.stringify(REDACTED)).length - 1;
+/** The same at any depth: headers stand in requests, answers and callbacks within a payload. */
+function hiddenAnywhere(value: unknown, rule: readonly string[]): unknown {
+  const inner = Array.isArray(value)
+    ? value.map((one) => hiddenAnywhere(one, rule))
+    : typeof value === 'object' && value !== null
+      ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, hiddenAnywhere(one, rule)]))
+      : value;
+  return hidden(inner, rule);
+}
+
+/** An HTTP delivery without its body: what a rule hides in payloads may stand there, as text. */
+function withoutBodies(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('signedBy' in value && 'url' in value)) return value;
+  const fields = Object.entries(value).map(([name, one]): [string, unknown] => [
+    name,
+    BODIES.some((body) => body === name) && one !== undefined ? REDACTED : one,
+  ]);
+  return Object.fromEntries(fields);
 }

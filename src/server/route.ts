@@ -1,7 +1,6 @@
-import type { Deliveries } from '../delivery/deliveries.ts';
 import type { PolicyLookup } from '../operator/forecast.ts';
 import type { By, Operator, PayloadMatch } from '../operator/operator.ts';
-import type { DeliveryViews } from './delivery-views.ts';
+import type { ShownDeliveries } from './redacted-deliveries.ts';
 import type { AnySchema, Fields, Schema, TypeOf } from './schema.ts';
 
 /** Who may: a viewer reads, an operator also deals with what failed, an admin also changes what is sent and who is served. */
@@ -30,10 +29,8 @@ export interface Call<Q extends Fields = Fields, B extends Fields = Fields> {
   /** Who, and the body's `reason`. */
   readonly by: By;
   readonly policyOf: PolicyLookup | undefined;
-  /** There on the routes of deliveries, which are there only with it. */
-  readonly deliveries: Deliveries;
-  /** Deliveries as this caller may see them. */
-  readonly views: DeliveryViews;
+  /** The same for deliveries; there on their routes, which are there only with it. */
+  readonly deliveries: ShownDeliveries;
 }
 
 /** One route of the API: all that routing, checks, the OpenAPI document and the remote operator need to know. */

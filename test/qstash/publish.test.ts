@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import { needs } from '../support/needs.ts';
 import { clientOf, type QstashHere, sharedQstash } from './qstash-here.ts';
@@ -289,10 +288,9 @@ test('what is hidden is shown to nobody and delivered all the same [X.8]', async
     redact: { body: true, header: ['X-Secret'] },
   });
   await expect.poll(() => sink.at('/secret')).toMatchObject([{ body: 'pin 1234', headers: { 'x-secret': 's' } }]);
-  const hash = (text: string): string => `REDACTED:${createHash('sha256').update(text).digest('hex')}`;
   const shown = await client.messages.get(messageId);
-  expect(shown.body).toBe(hash('pin 1234'));
-  expect(shown.header).toMatchObject({ 'X-Secret': [hash('s')], 'X-Open': ['o'] });
+  expect(shown.body).toBe('[redacted by sender]');
+  expect(shown.header).toMatchObject({ 'X-Secret': ['[redacted by sender]'], 'X-Open': ['o'] });
   const { logs } = await client.logs({ messageIds: [messageId] });
   expect(JSON.stringify(logs)).not.toMatch(/pin 1234|cGluIDEyMzQ/);
 });

@@ -54,7 +54,9 @@ describe('the operator server', () => {
         asked.length = 0;
         const response = await fetch(url + path, { ...init, headers: Object.assign({}, init.headers, as(role)) });
         expect(response.status, `${role} ${route.id}`).toBe(mayAs(role, route.role) ? 200 : 403);
-        expect(asked.length, `${role} ${route.id}`).toBe(mayAs(role, route.role) ? 1 : 0);
+        // An edit looks at the message first: what was left hidden keeps its value.
+        const calls = route.id === 'editMessage' ? 2 : 1;
+        expect(asked.length, `${role} ${route.id}`).toBe(mayAs(role, route.role) ? calls : 0);
       }
       for (const headers of [
         {},

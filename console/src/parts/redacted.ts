@@ -1,5 +1,5 @@
 /** Texts that a server puts in the place of what must not be seen. */
-const REDACTED = /^(\[(redacted|hidden)\]|REDACTED:[\da-f]{64})$/i;
+const REDACTED = /^\[(redacted|hidden|redacted by sender)\]$/i;
 
 /** True for a text that stands for another. */
 export function isRedactedText(value: string): boolean {

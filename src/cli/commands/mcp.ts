@@ -62,6 +62,5 @@ export const mcp: Command = {
 
 /** What is hidden is hidden from every agent, whoever runs it. */
 function redacted(operator: Operator, paths: readonly string[], showKeys: boolean): Operator {
-  if (paths.length === 0) return operator;
   return redactedOperator(operator, new RedactionRules({ paths, visibleTo: 'nobody', showKeys }));
 }

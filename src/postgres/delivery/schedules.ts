@@ -13,6 +13,7 @@ import { callbackProblem, makeMessages, storable } from './make-messages.ts';
 import { groupOf, groupsOf, type PublishRules } from './publish.ts';
 import { fireSchedules } from './fire-schedules.ts';
 import { handlerOf } from './line-waiting.ts';
+import { shownRequest } from './shown-request.ts';
 
 /** Made to see whether they can be: without their bodies, of which a group would have many. */
 const CHECKED_ONLY = { at: 0, bytes: 0 };
@@ -161,8 +162,9 @@ async function read(
 type KeptFields = Omit<ScheduleRecord, keyof ScheduleInput> & { readonly scheduleId: string };
 
 function toSchedule(row: Record<string, unknown>): ScheduleRecord {
-  const input = readJson(row, 'input') as Omit<ScheduleInput, 'scheduleId'>;
-  return { ...input, ...readRecord<KeptFields>(readJson(row, 'row') as Fields, ['createdAt', 'lastAt', 'nextAt']) };
+  const { delivery, ...input } = readJson(row, 'input') as Omit<ScheduleInput, 'scheduleId'>;
+  const shown = { ...input, delivery: shownRequest(delivery) };
+  return { ...shown, ...readRecord<KeptFields>(readJson(row, 'row') as Fields, ['createdAt', 'lastAt', 'nextAt']) };
 }
 
 function refused(message: string): ScheduleOutcome {

@@ -3,27 +3,33 @@ import {
   type DeliveryRequest,
   type HeaderLists,
   type HiddenParts,
+  REDACTED_BY_SENDER,
 } from '../../delivery/delivery-request.ts';
-import { sha256 } from '../../system/sha256.ts';
+import { MOVED_ADVICE, movedBy } from '../../delivery/moved-delivery.ts';
+import { OptionCheck } from '../../kernel/check-options.ts';
+import { restoreHidden, timesIn } from '../../operator/restore-hidden.ts';
+
+type Parts = Pick<DeliveryRequest, 'headers' | 'body' | 'bodyBase64' | 'callback' | 'failureCallback' | 'hidden'>;
 
 /**
- * The request as people are shown it: instead of what is hidden `REDACTED:` and its SHA-256 in hex, by which two can be told to be the
- * same. What is delivered is not changed.
+ * A request, or what a schedule publishes, as everybody is shown it: what its sender hid is replaced by a text that says nothing of it, not
+ * even whether two are the same. What is delivered is not changed.
  */
-export function shownRequest(request: DeliveryRequest): DeliveryRequest {
+export function shownRequest<T extends Parts>(request: T): T {
   const { hidden } = request;
   if (hidden === undefined) return request;
   const { body, bodyBase64, callback, failureCallback, ...rest } = request;
-  const headersOf = <T extends { readonly headers: HeaderLists }>(part: T): T => ({
+  const headersOf = <P extends { readonly headers: HeaderLists }>(part: P): P => ({
     ...part,
     headers: shownHeaders(part.headers, hidden.headers),
   });
+  const isBodyHidden = hidden.body === true && (body ?? bodyBase64) !== undefined;
   return {
     ...headersOf(rest),
-    ...(hidden.body === true ? hiddenBody(body, bodyBase64) : { body, bodyBase64 }),
+    ...(isBodyHidden ? { body: REDACTED_BY_SENDER } : { body, bodyBase64 }),
     callback: callback && headersOf(callback),
     failureCallback: failureCallback && headersOf(failureCallback),
-  };
+  } as T;
 }
 
 /** The payload of a message of that type as people are shown it. */
@@ -32,48 +38,42 @@ export function shownPayload(type: string, payload: unknown): unknown {
 }
 
 /**
- * What somebody made of a request that was shown, with what was hidden from him put back where he left it as it was: an edited message
- * does not deliver hashes.
+ * What somebody made of a request that was shown, with what its sender hid put back where it was left as it was. Refused with
+ * `INVALID_OPTIONS` where it cannot be told which value is meant, or where what stays hidden would go elsewhere, or be shown from now on.
  */
 export function restoredRequest(given: unknown, kept: DeliveryRequest): unknown {
   if (typeof given !== 'object' || given === null || kept.hidden === undefined) return given;
-  const shown = shownRequest(kept);
-  const put = (value: unknown, seen: unknown, was: unknown): unknown => {
-    if (value === seen) return was;
-    if (typeof value !== 'object' || value === null) return value;
-    if (Array.isArray(value))
-      return value.map((item, at) => put(item, fieldOf(seen, String(at)), fieldOf(was, String(at))));
-    const entries = Object.entries(value).map(([name, item]) => [
-      name,
-      put(item, fieldOf(seen, name), fieldOf(was, name)),
-    ]);
-    return Object.fromEntries(entries) as unknown;
-  };
-  const { body, bodyBase64, ...rest } = given as DeliveryRequest;
-  const isBodyLeft = kept.hidden.body === true && body === shown.body;
-  const own = isBodyLeft ? { body: kept.body, bodyBase64: kept.bodyBase64 } : { body, bodyBase64 };
-  return { ...(put(rest, shown, kept) as object), ...own };
+  const { value, kept: count } = restoreHidden(given, shownRequest(kept), withBody(kept));
+  const check = new OptionCheck('edit()');
+  if (timesIn(value, REDACTED_BY_SENDER) > timesIn(kept, REDACTED_BY_SENDER)) {
+    const write = `leave what is hidden where it was, or write a value in the place of ${REDACTED_BY_SENDER}`;
+    check.refuseName('payload', REDACTED_BY_SENDER, write);
+  }
+  const moved = count === 0 ? undefined : movedBy(kept, value);
+  if (moved !== undefined) check.add({ option: `payload.${moved}`, found: 'not what it was', write: MOVED_ADVICE });
+  check.done();
+  return withOwnBody(value as Readonly<Record<string, unknown>>, kept);
 }
 
-function fieldOf(from: unknown, name: string): unknown {
-  return (from as Record<string, unknown> | undefined)?.[name];
+/** With something to put back in the place of a body that is kept in base64. */
+function withBody(request: DeliveryRequest): DeliveryRequest {
+  return { ...request, body: request.body ?? request.bodyBase64 };
 }
 
-function hiddenBody(body: string | undefined, bodyBase64: string | undefined): { readonly body?: string } {
-  if (bodyBase64 !== undefined) return { body: redacted(bytesOf(bodyBase64)) };
-  return body === undefined ? {} : { body: redacted(body) };
+function withOwnBody(value: Readonly<Record<string, unknown>>, kept: DeliveryRequest): unknown {
+  if (kept.bodyBase64 === undefined || kept.hidden?.body !== true || value['body'] !== kept.bodyBase64) return value;
+  const { body: _, ...rest } = value;
+  return { ...rest, bodyBase64: kept.bodyBase64 };
 }
 
 function shownHeaders(headers: HeaderLists, hidden: HiddenParts['headers']): HeaderLists {
   const isHidden = (name: string): boolean => hidden === true || hidden?.includes(name.toLowerCase()) === true;
   return Object.fromEntries(
-    Object.entries(headers).map(([name, values]) => [name, isHidden(name) ? values.map(redacted) : values]),
+    Object.entries(headers).map(([name, values]) => [
+      name,
+      isHidden(name) ? values.map(() => REDACTED_BY_SENDER) : values,
+    ]),
   );
-}
-
-function redacted(data: string | Uint8Array): string {
-  const hash = bytesOf(sha256(data).replaceAll('-', '+').replaceAll('_', '/'));
-  return `REDACTED:${Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }
 
 /** What is written in base64. */

@@ -2,6 +2,7 @@ import { parseDeliveryId, isBadId } from '../../operator/delivery-id.ts';
 import type { BulkFilter } from '../../operator/bulk.ts';
 import type { PayloadMatch } from '../../operator/operator.ts';
 import type { SqlParam } from '../sql-runner.ts';
+import { hiddenBySender, mayMeetHidden, searchedPayload } from './searched-payload.ts';
 
 /** A condition with its parameters. */
 export interface Condition {
@@ -30,9 +31,10 @@ export function deadLetterCondition(filter: BulkFilter, first: number): Conditio
   add(filter.errorCode, (p) => `l.error ->> 'code' = ${p}`);
   add(filter.group, (p) => `l.error ->> 'group' = ${p}`);
   for (const match of filter.payload ?? []) add(payloadPattern(match), (p) => `l.payload @> ${p}::jsonb`);
+  if (mayMeetHidden(filter.payload)) parts.push(`not ${hiddenBySender('l')}`);
   add(filter.ids && messageIds(filter.ids), (p) => `l.message_id = any (${p}::uuid[])`);
   add(filter.ids, (p) => `(l.id = any (${p}) or l.message_id::text = any (${p}))`);
-  const words = `lower(concat_ws(' ', l.id, l.type, l.key, l.error ->> 'message', l.payload::text))`;
+  const words = `lower(concat_ws(' ', l.id, l.type, l.key, l.error ->> 'message', ${searchedPayload('l')}))`;
   add(filter.search, (p) => `position(lower(${p}) in ${words}) > 0`);
   return { text: parts.length === 0 ? 'true' : parts.join(' and '), params };
 }

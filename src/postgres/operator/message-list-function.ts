@@ -1,3 +1,5 @@
+import { hiddenBySender } from './searched-payload.ts';
+
 /** How many deliveries a call for a page of messages reads at most, and how many an index may give it to sort. */
 const WALK_LIMIT = 10_000;
 
@@ -9,7 +11,7 @@ export const PAGE_SETTINGS =
 const FITS = `(t_type is null or d.type = t_type) and (t_prefix is null or d.type ^@ t_prefix)
       and (t_key is null or d.key = t_key) and (t_handlers is null or d.handler = any (t_handlers))
       and (t_error is null or position(t_error in lower(concat_ws(' ', d.error ->> 'name', d.error ->> 'code', d.error ->> 'message'))) > 0)
-      and (t_payload is null or d.payload @> t_payload)`;
+      and (t_payload is null or d.payload @> t_payload) and (t_meets_hidden is null or not ${hiddenBySender('d')})`;
 const OPEN_FITS = `${FITS} and (t_state is null or d.state = t_state)
       and (t_is_retry is null or (d.attempts > 0 or d.cycle > 0 or d.error is not null) = t_is_retry)`;
 const DONE_FITS = `${FITS} and (t_outcome is null or d.outcome = t_outcome)`;
@@ -41,6 +43,7 @@ export function messageListFunction(schema: string): string {
       t_key constant text := f ->> 'key';
       t_error constant text := lower(f ->> 'error');
       t_payload constant jsonb := f -> 'payload';
+      t_meets_hidden constant boolean := (f ->> 'meetsHidden')::boolean;
       t_is_open constant boolean := coalesce((f ->> 'isOpen')::boolean, true);
       t_is_done constant boolean := coalesce((f ->> 'isDone')::boolean, true);
       t_state constant smallint := (f ->> 'state')::smallint;

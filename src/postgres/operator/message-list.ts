@@ -3,6 +3,7 @@ import type { ListedMessage, MessageFilter, MessagePage, Messages, MessageTab } 
 import { listedMessage, type MessageRow } from '../../operator/message-rows.ts';
 import type { Paging } from '../../operator/operator.ts';
 import type { SqlRunner } from '../sql-runner.ts';
+import { mayMeetHidden } from './searched-payload.ts';
 import { sealedNote } from './sealed-note.ts';
 import { countTabs } from './message-tabs.ts';
 import { type Fields, readRecord } from './read-record.ts';
@@ -50,7 +51,8 @@ async function listMessages(
   const { limit = 100, payload = [] } = filter;
   const document = payload.length === 0 ? null : payloadDocument(payload);
   if (document === undefined) return NOTHING;
-  const request = { ...sought(filter), payload: document ?? undefined, want: limit + 1 };
+  const meetsHidden = mayMeetHidden(payload) || undefined;
+  const request = { ...sought(filter), payload: document ?? undefined, meetsHidden, want: limit + 1 };
   const messages: ListedMessage[] = [];
   for (let look = 1, { below } = request; ; look += 1) {
     const { met, end } = await walk(sql, schema, { ...request, below });

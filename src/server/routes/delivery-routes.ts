@@ -22,6 +22,7 @@ import {
   URL_GROUP,
 } from '../schemas/delivery-schemas.ts';
 import { pageOf } from '../schemas/message-schemas.ts';
+import { shownEvent } from '../shown-event.ts';
 import { NEEDED_REASON, PAGING, REASON } from './shared-fields.ts';
 
 const DEFAULT_LIMIT = 100;
@@ -95,20 +96,15 @@ const messages: readonly Route[] = [
     summary: 'HTTP deliveries, the newest first.',
     query: { ...SELECTION, state: optional(RECORD_STATE), ...PAGING },
     answer: pageOf(DELIVERY_RECORD),
-    run: async ({ deliveries, views, query }) => {
-      const page = await deliveries.messages.list({ ...selectionOf(query), state: query.state }, pagingOf(query));
-      return { ...page, items: page.items.map(views.record) };
-    },
+    run: ({ deliveries, query }) =>
+      deliveries.messages.list({ ...selectionOf(query), state: query.state }, pagingOf(query)),
   }),
   get({
     id: 'showDelivery',
     path: 'api/delivery/messages/:id',
     summary: 'One HTTP delivery.',
     answer: foundOne(DELIVERY_RECORD),
-    run: async ({ deliveries, views, params: { id = '' } }) => {
-      const record = await deliveries.messages.get(id);
-      return asFound(record && views.record(record));
-    },
+    run: async ({ deliveries, params: { id = '' } }) => asFound(await deliveries.messages.get(id)),
   }),
   post({
     id: 'cancelDelivery',
@@ -125,10 +121,10 @@ const messages: readonly Route[] = [
     summary: 'What happened to HTTP deliveries, the newest first.',
     query: { ...SELECTION, state: optional(EVENT_STATE), ...PAGING },
     answer: pageOf(DELIVERY_EVENT),
-    run: async ({ deliveries, views, query }) => {
+    run: async ({ deliveries, query }) => {
       const states = query.state === undefined ? undefined : [query.state];
       const page = await deliveries.log.list({ ...selectionOf(query), states }, pagingOf(query));
-      return { ...page, items: page.items.map(views.event) };
+      return { ...page, items: page.items.map(shownEvent) };
     },
   }),
 ];
@@ -142,10 +138,9 @@ const dead: readonly Route[] = [
     summary: 'HTTP deliveries that have failed for good, the latest first, with the last answer.',
     query: { ...SELECTION, status: optional(whole(100, 599)), ...PAGING },
     answer: pageOf(DEAD_DELIVERY),
-    run: async ({ deliveries, views, query }) => {
+    run: ({ deliveries, query }) => {
       const selection: DeadSelection = { ...selectionOf(query), responseStatus: query.status };
-      const page = await deliveries.dead.list(selection, pagingOf(query));
-      return { ...page, items: page.items.map(views.dead) };
+      return deliveries.dead.list(selection, pagingOf(query));
     },
   }),
   get({
@@ -153,10 +148,7 @@ const dead: readonly Route[] = [
     path: 'api/delivery/dead/:id',
     summary: 'One of them.',
     answer: foundOne(DEAD_DELIVERY),
-    run: async ({ deliveries, views, params: { id = '' } }) => {
-      const found = await deliveries.dead.get(id);
-      return asFound(found && views.dead(found));
-    },
+    run: async ({ deliveries, params: { id = '' } }) => asFound(await deliveries.dead.get(id)),
   }),
   post({
     id: 'replayDeadDeliveries',
@@ -299,17 +291,14 @@ const schedules: readonly Route[] = [
     path: 'api/delivery/schedules',
     summary: 'What is published again and again.',
     answer: list(SCHEDULE),
-    run: async ({ deliveries, views }) => (await deliveries.schedules.list()).map(views.schedule),
+    run: ({ deliveries }) => deliveries.schedules.list(),
   }),
   get({
     id: 'showSchedule',
     path: 'api/delivery/schedules/:id',
     summary: 'One of them.',
     answer: foundOne(SCHEDULE),
-    run: async ({ deliveries, views, params: { id = '' } }) => {
-      const found = await deliveries.schedules.get(id);
-      return asFound(found && views.schedule(found));
-    },
+    run: async ({ deliveries, params: { id = '' } }) => asFound(await deliveries.schedules.get(id)),
   }),
   scheduleChange('pause', 'Times that pass while it is paused are left out.'),
   scheduleChange('resume', 'It goes on with the next time.'),

@@ -1,11 +1,4 @@
-import type {
-  EndpointOutcome,
-  WebhookEndpointInput,
-  WebhookEndpoints,
-  WebhookSent,
-} from '../../delivery/webhook-endpoints.ts';
-import { HIDDEN } from '../../kernel/secret-name.ts';
-import type { DeliveryViews } from '../delivery-views.ts';
+import type { EndpointOutcome, WebhookEndpointInput, WebhookSent } from '../../delivery/webhook-endpoints.ts';
 import { get, post, type Route } from '../route.ts';
 import {
   anything,
@@ -63,28 +56,14 @@ type Tested = { readonly kind: 'sent'; readonly messageId: string } | { readonly
 
 const TESTED: Schema<Tested> = kinds<Tested>({ sent: { messageId: text }, 'not-found': {} });
 
-/** Headers as they are to be: what was shown as hidden and sent back so stays as it is. */
-async function unhidden(
-  endpoints: WebhookEndpoints,
-  id: string,
-  headers: WebhookEndpointInput['headers'] | null,
-): Promise<{ readonly headers?: WebhookEndpointInput['headers'] | null }> {
-  if (headers === undefined) return {};
-  if (headers === null || !Object.values(headers).includes(HIDDEN)) return { headers };
-  const before = (await endpoints.get(id))?.headers ?? {};
-  const pairs = Object.entries(headers).map(([name, value]) => [name, value === HIDDEN ? before[name] : value]);
-  return { headers: Object.fromEntries(pairs.filter(([, value]) => value !== undefined)) as Record<string, string> };
-}
-
 function withoutReason<T extends { readonly reason: unknown }>(body: T): Omit<T, 'reason'> {
   const { reason, ...rest } = body;
   void reason;
   return rest;
 }
 
-function answerOf(outcome: EndpointOutcome, views: DeliveryViews): EndpointAnswer {
-  if (outcome.kind === 'refused') return { kind: 'invalid', problem: outcome.message };
-  return outcome.kind === 'done' ? { kind: 'done', endpoint: views.endpoint(outcome.endpoint) } : outcome;
+function answerOf(outcome: EndpointOutcome): EndpointAnswer {
+  return outcome.kind === 'refused' ? { kind: 'invalid', problem: outcome.message } : outcome;
 }
 
 const reads: readonly Route[] = [
@@ -93,17 +72,14 @@ const reads: readonly Route[] = [
     path: 'api/delivery/endpoints',
     summary: 'Registered webhook endpoints.',
     answer: list(ENDPOINT),
-    run: async ({ deliveries, views }) => (await deliveries.endpoints.list()).map(views.endpoint),
+    run: ({ deliveries }) => deliveries.endpoints.list(),
   }),
   get({
     id: 'showEndpoint',
     path: 'api/delivery/endpoints/:id',
     summary: 'One of them.',
     answer: foundOne(ENDPOINT),
-    run: async ({ deliveries, views, params: { id = '' } }) => {
-      const found = await deliveries.endpoints.get(id);
-      return asFound(found && views.endpoint(found));
-    },
+    run: async ({ deliveries, params: { id = '' } }) => asFound(await deliveries.endpoints.get(id)),
   }),
   get({
     id: 'showEndpointSecrets',
@@ -123,8 +99,7 @@ const changes: readonly Route[] = [
     summary: 'Registers an endpoint.',
     body: { url: words(2_000), secret: optional(text), ...FIELDS, ...REASON },
     answer: ENDPOINT_ANSWER,
-    run: async ({ deliveries, views, body, by }) =>
-      answerOf(await deliveries.endpoints.create(withoutReason(body), by), views),
+    run: async ({ deliveries, body, by }) => answerOf(await deliveries.endpoints.create(withoutReason(body), by)),
   }),
   post({
     id: 'updateEndpoint',
@@ -133,10 +108,8 @@ const changes: readonly Route[] = [
     summary: 'Changes what is given; null takes a setting back.',
     body: { url: optional(words(2_000)), ...CHANGES, ...REASON },
     answer: ENDPOINT_ANSWER,
-    run: async ({ deliveries, views, params: { id = '' }, body, by }) => {
-      const headers = await unhidden(deliveries.endpoints, id, body.headers);
-      return answerOf(await deliveries.endpoints.update(id, { ...withoutReason(body), ...headers }, by), views);
-    },
+    run: async ({ deliveries, params: { id = '' }, body, by }) =>
+      answerOf(await deliveries.endpoints.update(id, withoutReason(body), by)),
   }),
   post({
     id: 'deleteEndpoint',
@@ -153,8 +126,7 @@ const changes: readonly Route[] = [
     summary: 'What waited for it goes on.',
     body: REASON,
     answer: ENDPOINT_ANSWER,
-    run: async ({ deliveries, views, params: { id = '' }, by }) =>
-      answerOf(await deliveries.endpoints.enable(id, by), views),
+    run: async ({ deliveries, params: { id = '' }, by }) => answerOf(await deliveries.endpoints.enable(id, by)),
   }),
   post({
     id: 'disableEndpoint',
@@ -162,8 +134,7 @@ const changes: readonly Route[] = [
     summary: 'What waits for it goes on waiting; new events are not for it.',
     body: REASON,
     answer: ENDPOINT_ANSWER,
-    run: async ({ deliveries, views, params: { id = '' }, by }) =>
-      answerOf(await deliveries.endpoints.disable(id, by), views),
+    run: async ({ deliveries, params: { id = '' }, by }) => answerOf(await deliveries.endpoints.disable(id, by)),
   }),
   post({
     id: 'rotateEndpointSecret',

@@ -16,7 +16,7 @@ import type { FlowControlRecord, QueueRecord, UrlGroupRecord } from '../../deliv
 import type { PublishTarget, UrlGroupEndpoint } from '../../delivery/publishing.ts';
 import type { ScheduleRecord } from '../../delivery/schedules.ts';
 import type { WebhookEndpointRecord } from '../../delivery/webhook-endpoints.ts';
-import type { ShownEvent } from '../delivery-views.ts';
+import type { ShownEvent } from '../shown-event.ts';
 import {
   either,
   flag,
