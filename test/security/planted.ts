@@ -114,7 +114,7 @@ async function plantMessage({ database }: DeliveryDatabase): Promise<string> {
     [messageId, `Authorization: Bearer ${ALWAYS.reason}`],
   );
   await database.sql(
-    `insert into $S.error_group (id, service, handler, type, error: ERROR, frames, total) values ($1, 'mail', 'send', 'order.placed', $2, '[]', 1)`,
+    `insert into $S.error_group (id, service, handler, type, error, frames, total) values ($1, 'mail', 'send', 'order.placed', $2, '[]', 1)`,
     [GROUP, JSON.stringify(ERROR)],
   );
   await database.sql(
