@@ -29,16 +29,17 @@ const SELECTED: Readonly<Partial<Record<keyof DeliverySelection, string>>> = {
  */
 export function redactedDeliveries(deliveries: Deliveries, rules: RedactionRules): ShownDeliveries {
   const shown = new ShownAnswer(rules, { showsKeys: true });
-  const part = <T extends object>(of: T): T =>
-    callsOf(of, async (_name, args, call) => {
+  const part = <T extends object>(of: T): T => callsOf(of, async (_name, args, call) => shown.of(await call(...args)));
+  const selected = <T extends object>(of: T): T =>
+    callsOf(part(of), async (_name, args, call) => {
       refuseToTell(rules, args);
-      return shown.of(await call(...args));
+      return call(...args);
     });
   const { messages, dead, log, queues, urlGroups, flowControls, schedules, destinations, endpoints } = deliveries;
   return {
-    messages: part(messages),
-    dead: part(dead),
-    log: part(log),
+    messages: selected(messages),
+    dead: selected(dead),
+    log: selected(log),
     queues: part(queues),
     urlGroups: part(urlGroups),
     flowControls: callsOf(part(flowControls), async (name, args, call) => {
@@ -49,7 +50,6 @@ export function redactedDeliveries(deliveries: Deliveries, rules: RedactionRules
     schedules: part(schedules),
     destinations: part(destinations),
     endpoints: part(redactedEndpoints(endpoints, shown)),
-    audit: (...args) => deliveries.audit(...args),
   };
 }
 
