@@ -3,6 +3,9 @@ import * as grpc from '@grpc/grpc-js';
 import { type BudgetReply, Transactions } from '../../examples/budget-services/transactions/contract.ts';
 import type { Budget } from './shared-budget.ts';
 
+/** Where its processes listen. */
+type Ports = Pick<Budget, 'ports'>;
+
 /** What a request brought back, in the words of all protocols. */
 export interface Told {
   /** Of HTTP, or of gRPC. */
@@ -23,7 +26,7 @@ export interface Sent {
 type Protocol = 'REST' | 'REST expense' | 'REST transaction' | 'GraphQL' | 'gRPC';
 
 /** A request to write something of 100 cents into a budget. */
-export function requestOf(budget: Budget, protocol: Protocol, budgetId: string, category = 'office'): Sent {
+export function requestOf(budget: Ports, protocol: Protocol, budgetId: string, category = 'office'): Sent {
   const [key, traceId, spanId] = [randomUUID(), randomBytes(16).toString('hex'), randomBytes(8).toString('hex')];
   const headers = { 'x-user': 'ada', 'idempotency-key': key, traceparent: `00-${traceId}-${spanId}-01` };
   const send = (amountCents = 100): Promise<Told> => {
@@ -49,7 +52,7 @@ export function requestOf(budget: Budget, protocol: Protocol, budgetId: string, 
 
 /** Sends a mutation. */
 export function mutate(
-  { ports }: Budget,
+  { ports }: Ports,
   mutation: string,
   headers: Readonly<Record<string, string>> = { 'x-user': 'ada', 'idempotency-key': randomUUID() },
 ): Promise<Told> {
@@ -82,7 +85,7 @@ type RecordCall = (
   done: grpc.requestCallback<{ readonly transactionId: string }>,
 ) => grpc.ClientUnaryCall;
 
-function record({ ports }: Budget, headers: Readonly<Record<string, string>>, request: object): Promise<Told> {
+function record({ ports }: Ports, headers: Readonly<Record<string, string>>, request: object): Promise<Told> {
   const client = new Transactions(`127.0.0.1:${ports.transactions}`, grpc.credentials.createInsecure());
   const metadata = new grpc.Metadata();
   for (const [name, value] of Object.entries(headers)) metadata.set(name, value);

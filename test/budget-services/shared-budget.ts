@@ -35,7 +35,7 @@ export interface Budget {
 const MAIN = fileURLToPath(new URL('../../examples/budget-services/main.ts', import.meta.url));
 
 /** What ends what was started, in the order of the starts. */
-type Ends = (() => Promise<unknown> | void)[];
+export type Ends = (() => Promise<unknown> | void)[];
 
 /** Starts the example once for all tests of a file, on names and a database of its own; it ends after the last of them. */
 export function sharedBudget(): (servers: Servers) => Promise<Budget> {
@@ -47,9 +47,17 @@ export function sharedBudget(): (servers: Servers) => Promise<Budget> {
   return (servers) => (budget ??= start(servers, ends));
 }
 
-async function start({ postgres, redis, rabbitmq, kafka }: Servers, ends: Ends): Promise<Budget> {
-  const collector = await startTraceCollector(0);
-  ends.push(() => collector.close());
+/** The environment of one run, and what is in it. */
+export interface OwnEnvironment extends Pick<Budget, 'prefix' | 'ports'> {
+  readonly env: Readonly<Record<string, string>>;
+  readonly databaseUrl: string;
+}
+
+/** What the processes of one run are told: a database, names and ports of its own. `ends` removes what that leaves behind. */
+export async function ownEnvironment(
+  { postgres, redis, rabbitmq, kafka }: Servers,
+  ends: Ends,
+): Promise<OwnEnvironment> {
   const databaseUrl = await ownDatabase(postgres, ends);
   const prefix = `${rabbitmq.namespace}.`;
   const ports = {
@@ -71,9 +79,17 @@ async function start({ postgres, redis, rabbitmq, kafka }: Servers, ends: Ends):
     TRANSACTIONS_PORT: String(ports.transactions),
     TRANSACTIONS_REST_PORT: String(ports.transactionsRest),
     ORDERS_RELAY_PORT: String(ports.ordersRelay),
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
   };
   ends.push(() => dropTopology(rabbitmq.url, prefix, ['order', 'holdfast'], ['expenses']));
+  return { env, databaseUrl, prefix, ports };
+}
+
+async function start(servers: Servers, ends: Ends): Promise<Budget> {
+  const { rabbitmq, kafka } = servers;
+  const collector = await startTraceCollector(0);
+  ends.push(() => collector.close());
+  const { env: own, databaseUrl, prefix, ports } = await ownEnvironment(servers, ends);
+  const env = { ...own, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
   const output = await runMain(env, ends);
   const topics = [`${prefix}expense`, `${prefix}transaction`];
   const [exchange, deadCopies, topic] = await Promise.all([

@@ -9,6 +9,7 @@ import { mongodb } from './mongodb.ts';
 import { nats } from './nats.ts';
 import { natsServer } from './nats-server.ts';
 import { pgbouncer } from './pgbouncer.ts';
+import { pm2 } from './pm2.ts';
 import { postgres } from './postgres.ts';
 import { prometheus } from './prometheus.ts';
 import { qstashGo } from './qstash-go.ts';
@@ -30,6 +31,7 @@ export const SERVICES = {
   nats,
   natsServer,
   pgbouncer,
+  pm2,
   postgres,
   prometheus,
   qstashGo,
