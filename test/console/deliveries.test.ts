@@ -297,7 +297,7 @@ test('queues, flow-control keys and schedules are paused, resumed and set [X.10]
   const changes = (await office.operator.audit({ verb: 'change-flow', limit: 5 })).items.map(
     ({ details }) => details['change'],
   );
-  expect(changes).toEqual(['unpin', 'reset', 'resume', 'pause', undefined]);
+  expect(changes).toEqual(['unpin', 'reset', 'resume', 'pause', 'pin']);
   await page.goto(`${address}schedules`);
   await row('nightly').getByRole('button', { name: 'Pause' }).click();
   await confirm(page, 'Pause', 'holiday');
