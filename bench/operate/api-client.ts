@@ -15,6 +15,9 @@ export interface Api {
   /** Until the first bytes of a stream are there. */
   open(path: string): Promise<void>;
   readonly token: string;
+  /** Of its process. */
+  readonly pid: number;
+  readonly port: number;
   close(): void;
 }
 
@@ -34,6 +37,8 @@ export async function startApi(databaseUrl: string): Promise<Api> {
   };
   return {
     token,
+    pid: child.pid ?? 0,
+    port,
     get: (path, query) => ask(path + searchOf(query), { headers: { authorization } }),
     post: (path, body) =>
       ask(path, {

@@ -7,6 +7,7 @@ import { startApi } from './api-client.ts';
 import type { Examples } from './api-questions.ts';
 import { apiReads, operationsOf } from './api-reads.ts';
 import { apiWrites } from './api-writes.ts';
+import { benchHostile } from './bench-hostile.ts';
 import { measureCalls } from './measure-calls.ts';
 import { operatorCalls } from './operator-calls.ts';
 import { benchReplay } from './replay/bench-replay.ts';
@@ -19,13 +20,13 @@ interface Numbers {
 }
 
 /**
- * `npm run bench -- operate [calls|replay …] [--quick]`: times every call of the operator and of its API over a large database, or
- * replays all dead letters of one while its processes are killed, which only runs when it is named.
+ * `npm run bench -- operate [calls|replay|hostile …] [--quick]`: times every call of the operator and of its API over a large database. What only
+ * runs when it is named: replays all dead letters of one while its processes are killed, and asks a server under hostile connections.
  */
 export const OPERATE: Topic = {
   name: 'operate',
   title: 'Operating it',
-  measures: ['calls', 'replay'],
+  measures: ['calls', 'replay', 'hostile'],
   options: ['delivered', 'dead', 'rounds', 'random'],
   minutes: { full: 4, quick: 1 },
   packages: ['pg'],
@@ -41,6 +42,7 @@ export const OPERATE: Topic = {
         const database = await server.open();
         try {
           if (name === 'replay') results.push(await benchReplay(database, { dead, random: values['random'], say }));
+          else if (name === 'hostile') results.push(...(await benchHostile(database, rounds)));
           else results.push(...(await benchCalls(database, { delivered, dead, rounds }, say)));
         } finally {
           await database.close();

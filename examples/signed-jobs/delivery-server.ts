@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { checkDestination, startDeliveries } from 'holdfast/delivery';
 import { postgres, postgresDelivery, type PostgresDelivery } from 'holdfast/postgres';
 import { qstashApi } from 'holdfast/qstash';
+import { boundedServer } from 'holdfast/server';
 import type { Pool } from 'pg';
 
 /** A delivery server of our own. */
@@ -31,7 +31,7 @@ export async function startDeliveryServer(pool: Pool, secret: string): Promise<D
   });
   const { sender, schedules } = deliveries;
   const running = await startDeliveries({ store: postgres({ pool }), sender, schedules, addresses: ADDRESSES });
-  const server = createServer(qstashApi({ deliveries }).listener);
+  const server = boundedServer(qstashApi({ deliveries }).listener);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { token } = await deliveries.tokens.create('signed-jobs', ['publish']);

@@ -1,7 +1,8 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { OwnListener } from '../delivery/own-listener.ts';
 import type { QstashApi } from '../qstash/qstash-api.ts';
+import { boundedServer, type ServerBounds } from '../server/bounded-server.ts';
 import { headersOf } from '../server/node-listener.ts';
 import { isLocal } from '../server/peer.ts';
 import type { OperatorServer } from '../server/operator-server.ts';
@@ -23,6 +24,7 @@ export interface ListenOptions {
   readonly onListening?: ((listener: OwnListener) => void) | undefined;
   /** Programs of this machine alone are answered, whatever they ask for: somebody who needs no secret could be anybody. */
   readonly isLocalOnly?: boolean | undefined;
+  readonly bounds?: ServerBounds | undefined;
 }
 
 /** What answers requests of Node. */
@@ -63,16 +65,12 @@ const ONLY_LOCAL = JSON.stringify({
   error: 'only programs of this machine are answered, by localhost, 127.0.0.1 or [::1]; no proxy and no delivery',
 });
 
-/** Serves on a port; 0 is any that is free. Slow senders and idle connections are ended. */
+/** Serves on a port; 0 is any that is free. Slow senders, slow readers and idle connections are ended. */
 export async function listen(
   server: Mountable,
-  { host, port, onListening, isLocalOnly = false }: ListenOptions,
+  { host, port, onListening, isLocalOnly = false, bounds }: ListenOptions,
 ): Promise<Listening> {
-  const http = createServer(
-    { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 5_000, connectionsCheckingInterval: 5_000 },
-    isLocalOnly ? localOnly(server.listener) : server.listener,
-  );
-  http.maxConnections = 1_000;
+  const http = boundedServer(isLocalOnly ? localOnly(server.listener) : server.listener, bounds);
   http.once('listening', () => onListening?.(http.address() as AddressInfo));
   await bound(http, host, port);
   const { port: taken } = http.address() as AddressInfo;

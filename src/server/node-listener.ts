@@ -100,12 +100,16 @@ async function send(response: Response, res: NodeResponse, gone: AbortSignal): P
   gone.addEventListener('abort', stop, { once: true });
   if (gone.aborted) stop();
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    if (!res.write(part.value)) await drained(res);
+    // In slices: whether the other side reads is seen by each of them.
+    for (let at = 0; at < part.value.length && !res.destroyed; at += SLICE_BYTES) {
+      if (!res.write(part.value.subarray(at, at + SLICE_BYTES))) await drained(res);
+    }
   }
   gone.removeEventListener('abort', stop);
   res.end();
 }
 
+const SLICE_BYTES = 65_536;
 // Enough for what was refused before it was read; whoever sends more loses the connection.
 const MOST_DISCARDED_BYTES = 8 * 1_048_576;
 

@@ -15,11 +15,17 @@ const TYPES: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 };
 
+// Far above what a console has; a file system with other rules for names could show one file under many.
+const MOST_KEPT_BYTES = 16_777_216;
+
 const PLACEHOLDER = /<base href="[^"]*"/;
 
 /** A web app below a path: its files, and its first page for each of its own addresses. */
 export class StaticFiles {
   readonly #folder: string;
+  /** Files that never change, read once for all who ask: a response has no copy of its own. */
+  readonly #kept = new Map<string, Uint8Array<ArrayBuffer>>();
+  #keptBytes = 0;
 
   constructor(folder: string | URL) {
     this.#folder = normalize(typeof folder === 'string' ? folder : fileURLToPath(folder));
@@ -31,11 +37,24 @@ export class StaticFiles {
     const isPage = path === '' || path === 'index.html' || extname(path) === '';
     if (isPage) return this.#page(basePath);
     const file = this.#fileOf(path);
-    const body = type === undefined || file === undefined ? undefined : await readOrNothing(file);
-    if (body === undefined || type === undefined) return undefined;
     // Names of built files hold a digest of what is inside.
-    const caching = path.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache';
-    return new Response(body, { headers: { 'content-type': type, 'cache-control': caching } });
+    const isFixed = path.startsWith('assets/');
+    const body = type === undefined || file === undefined ? undefined : await this.#read(file, isFixed);
+    if (body === undefined || type === undefined) return undefined;
+    const caching = isFixed ? 'public, max-age=31536000, immutable' : 'no-cache';
+    const headers = { 'content-type': type, 'cache-control': caching, 'content-length': String(body.length) };
+    return new Response(sharedBody(body), { headers });
+  }
+
+  async #read(file: string, isFixed: boolean): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const kept = this.#kept.get(file);
+    if (kept) return kept;
+    const bytes = await readOrNothing(file);
+    if (bytes === undefined || !isFixed || this.#kept.has(file)) return bytes;
+    if (this.#keptBytes + bytes.length > MOST_KEPT_BYTES) return bytes;
+    this.#keptBytes += bytes.length;
+    this.#kept.set(file, bytes);
+    return bytes;
   }
 
   async #page(basePath: string): Promise<Response | undefined> {
@@ -52,6 +71,16 @@ export class StaticFiles {
     const file = normalize(join(this.#folder, path));
     return file.startsWith(this.#folder.endsWith(sep) ? this.#folder : this.#folder + sep) ? file : undefined;
   }
+}
+
+/** A body of bytes that others read too: given as they are, a response would copy them. */
+function sharedBody(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream({
+    pull: (controller) => {
+      controller.enqueue(bytes);
+      controller.close();
+    },
+  });
 }
 
 async function readOrNothing(file: string): Promise<Uint8Array<ArrayBuffer> | undefined> {

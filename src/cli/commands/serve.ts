@@ -36,6 +36,13 @@ export const SERVER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   redact: { value: '<path>', summary: 'hide this place of payloads from all but admins', multiple: true },
   'show-keys': { summary: 'show keys to those from whom something is hidden: they say nothing' },
   'read-only': { summary: 'nobody can change anything' },
+  'max-connections': { value: '<n>', summary: 'connections at once', default: '1000' },
+  'max-connections-per-peer': { value: '<n>', summary: 'of these, from one address', default: '500' },
+  'stall-timeout': {
+    value: '<time>',
+    summary: 'close whoever reads nothing of a response for so long',
+    default: '30s',
+  },
   'mcp-writes': { summary: 'agents at mcp may write too, within their role, each after a preview' },
 };
 
@@ -148,7 +155,12 @@ async function serving(
 ): Promise<void> {
   const { io, options, output } = invocation;
   const host = options.text('host') ?? '127.0.0.1';
-  const listening = await listen(server, { host, port: portOf(invocation, port), ...how });
+  const bounds = {
+    maxConnections: options.count('max-connections'),
+    maxConnectionsPerPeer: options.count('max-connections-per-peer'),
+    stallMs: options.durationMs('stall-timeout'),
+  };
+  const listening = await listen(server, { host, port: portOf(invocation, port), bounds, ...how });
   const stop = stopSignals(io, (name) => say(invocation, 'stopping', `${name}: stopping; once more ends at once`));
   const url = urlOf(invocation, listening);
   output.record({ event: 'serving', url }, () => output.line(`Serving ${url}`));
