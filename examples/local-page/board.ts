@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { boundedServer } from 'holdfast/server';
 import type { Board } from './board-state.ts';
 import { answerRoute, type HttpExchange, type Route, sendJson, sendProblem, targetOf } from './routes.ts';
 import { staticFiles } from './static-files.ts';
@@ -44,7 +45,7 @@ export interface RunningBoard {
 
 /** Serves it on this machine alone; 0 is any free port. Rejects with the system's error where the port is taken. */
 export async function serveBoard(options: BoardOptions, port: number): Promise<RunningBoard> {
-  const server = createServer(boardListener(options));
+  const server = boundedServer(boardListener(options));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, '127.0.0.1', resolve);
   });

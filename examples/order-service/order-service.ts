@@ -1,10 +1,10 @@
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { holdfast } from 'holdfast';
 import type { Deliveries } from 'holdfast/delivery';
 import { mcpServer } from 'holdfast/mcp';
 import { type FactRecorder, factRecorder, migrate, postgres, postgresOperator } from 'holdfast/postgres';
-import { type OperatorServer, operatorServer } from 'holdfast/server';
+import { boundedServer, type OperatorServer, operatorServer } from 'holdfast/server';
 import { type RelayMetrics, relayMetrics } from 'holdfast/telemetry';
 import { Pool } from 'pg';
 import { sendProblem } from '../local-page/routes.ts';
@@ -115,7 +115,7 @@ async function prepare(pool: Pool): Promise<void> {
 }
 
 function serverOf(shop: Shop): Server {
-  return createServer((request, response) => {
+  return boundedServer((request, response) => {
     answerHttp({ ...shop, request, response }).catch((error: unknown) => {
       console.error(error);
       if (response.headersSent) response.destroy();
