@@ -25,6 +25,7 @@ test('npm start -- substrate stays up with a page, and its commands make a dead 
     Object.fromEntries((await board()).counts.map(({ name, value }) => [name, value]));
   expect(await (await fetch(url)).text()).toContain('/board.js');
   expect((await fetch(`${url}/console/`)).status).toBe(200);
+  expect(await (await fetch(`${url}/console/metrics`)).text()).toMatch(/^outbox_pending 0$/m);
   expect(await counts()).toMatchObject({ Invoices: 0, 'Dead letters': 0 });
 
   const [setUp, issue, poison, deploy, replay] = (await board()).commands.map(({ command }) => command);
