@@ -16,7 +16,7 @@ export const DATABASE_ROLES = [
 /** One of the roles that `grants` knows. */
 export type DatabaseRole = (typeof DATABASE_ROLES)[number];
 
-/** By relation, what may be done to it. `delivery_seq` is a sequence, all others are tables or views. */
+/** By relation, what may be done to it, with the columns in brackets where it is not all of them. `delivery_seq` is a sequence, all others are tables or views. */
 export type Privileges = Readonly<Record<string, readonly string[]>>;
 
 const READ = ['select'];
@@ -89,8 +89,18 @@ const WORKER: Privileges = {
   audit_chain: ['select', 'insert'],
 };
 
-/** What an observer does not see: keys that are sealed, hashes of tokens, replies that were given. */
+/** What an observer does not see: keys that are sealed, hashes of tokens. */
 const HIDDEN_FROM_OBSERVERS = ['http_signing_key', 'http_token'];
+/** Of these it sees but some columns: no reply that was given to somebody, no secret of an endpoint. */
+const SHOWN_TO_OBSERVERS: Privileges = {
+  idempotency: [
+    'select (id, domain, person, status, fingerprint, owner, run, lease_until, forget, has_reply, created_at, updated_at, expires_at, reap_at)',
+  ],
+  http_endpoint: [
+    `select (id, url, description, event_types, headers, retry_seconds, timeout_ms, rate_per_second, is_enabled, disabled_because,
+      disabled_at, failing_since, created_at, updated_at)`,
+  ],
+};
 
 /** Every function of `Operator` that changes nothing. */
 const OBSERVER: Privileges = {
@@ -99,17 +109,16 @@ const OBSERVER: Privileges = {
       ...Object.keys(WORKER).filter((name) => name !== 'delivery_seq'),
       ...VIEWS,
       'erasure',
-      'idempotency',
       'ended_session',
       'http_event',
       'http_group',
       'http_schedule',
-      'http_endpoint',
     ]
       .filter((name) => !HIDDEN_FROM_OBSERVERS.includes(name))
       .map((name) => [name, READ]),
   ),
   delivery_seq: READ,
+  ...SHOWN_TO_OBSERVERS,
 };
 
 /** Every function of `Operator`. */

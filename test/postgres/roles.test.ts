@@ -246,6 +246,16 @@ describe('a database role with exactly what it is granted', () => {
     await expect((await on.as('observer')).query(`select hash from ${on.schema}.http_token`)).rejects.toMatchObject({
       code: '42501',
     });
+    // What was answered under an idempotency key is somebody's, and the secrets of endpoints sign in our name.
+    for (const [column, relation] of [
+      ['head', 'idempotency'],
+      ['body', 'idempotency'],
+      ['*', 'idempotency'],
+      ['secrets', 'http_endpoint'],
+    ] as const) {
+      const asked = (await on.as('observer')).query(`select ${column} from ${on.schema}.${relation}`);
+      await expect(asked, `${relation}.${column}`).rejects.toMatchObject({ code: '42501' });
+    }
     const operator = postgresOperator({ pool: await on.as('operator'), schema: on.schema });
     const [group] = (await operator.groups()).items;
     const kinds = [

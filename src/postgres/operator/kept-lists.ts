@@ -41,7 +41,9 @@ async function listRecords(
   check.done();
   const shown = `case when w.status = 'processing' and w.lease_until <= clock_timestamp() then 'unknown' else w.status end`;
   return walkPage(sql, 'idempotencyRecords()', filter, {
-    from: `select i.*, i.reap_at as at from ${schema}.idempotency i`,
+    // By name: an observer may read neither the reply nor all columns at once.
+    from: `select i.id, i.domain, i.status, i.run, i.lease_until, i.created_at, i.updated_at, i.expires_at, i.has_reply,
+        i.reap_at as at from ${schema}.idempotency i`,
     order: ['i.reap_at', 'i.id'],
     place: `to_char(w.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '~' || w.id`,
     cursor: /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)~([!-~]{1,200})$/,
@@ -49,7 +51,7 @@ async function listRecords(
     fits: `w.expires_at > clock_timestamp() and ($3::text is null or ${shown} = $3::text) and ($4::text is null or w.domain = $4::text)`,
     params: [status ?? null, domain ?? null],
     row: `json_build_object('id', w.id, 'domain', w.domain, 'status', ${shown}, 'run', w.run, 'leaseUntil', w.lease_until,
-      'createdAt', w.created_at, 'updatedAt', w.updated_at, 'expiresAt', w.expires_at, 'hasReply', w.head is not null)`,
+      'createdAt', w.created_at, 'updatedAt', w.updated_at, 'expiresAt', w.expires_at, 'hasReply', w.has_reply)`,
     read: (fields) => readRecord<IdempotencyRecord>(fields, ['leaseUntil', 'createdAt', 'updatedAt', 'expiresAt']),
   });
 }

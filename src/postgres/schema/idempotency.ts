@@ -15,6 +15,7 @@ export function epochMs(time: string): string {
  *   status       `processing` with a lease that has ended means that nobody knows the outcome, as `unknown` does
  *   owner, run   who claimed last, and how many claims were granted; an end by another owner is late
  *   head, body   the reply, an error's too; null while there is none, and when it is forgotten
+ *   has_reply    for those who may see that there is a reply, and not read it
  *   forget       the person was erased while it ran: its reply is not kept
  *   reap_at      `expires_at` as it was at the claim. Renewals and the end move `expires_at`; were that indexed, each of them
  *                would write to all indexes
@@ -39,6 +40,7 @@ export function idempotencyTable(schema: string): readonly string[] {
       updated_at timestamptz not null,
       expires_at timestamptz not null,
       reap_at timestamptz not null,
+      has_reply boolean not null generated always as (head is not null) stored,
       check (head is null or (status in ('completed', 'failed') and not forget)),
       check (body is null or head is not null)
     ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05)`,
