@@ -41,11 +41,15 @@ export function actorOf({ name, id }: ApiTokenRecord): ChangedBy {
 }
 
 /** A scope lets do what those before it let do. Refused with 403. */
-export function demandScope({ name, scopes }: ApiTokenRecord, needed: Scope): void {
-  const rank = Math.max(-1, ...scopes.map((scope) => SCOPES.indexOf(scope)));
-  if (rank < SCOPES.indexOf(needed)) {
-    throw new Refusal(403, `the token ${JSON.stringify(name)} may not do that: it takes the scope ${needed}`);
+export function demandScope(token: ApiTokenRecord, needed: Scope): void {
+  if (!mayDo(token, needed)) {
+    throw new Refusal(403, `the token ${JSON.stringify(token.name)} may not do that: it takes the scope ${needed}`);
   }
+}
+
+/** True when the scopes of a token let do what needs this one. */
+export function mayDo({ scopes }: ApiTokenRecord, needed: Scope): boolean {
+  return Math.max(-1, ...scopes.map((scope) => SCOPES.indexOf(scope))) >= SCOPES.indexOf(needed);
 }
 
 function unauthorized(message: string): Refusal {

@@ -5,10 +5,11 @@ import { answerNode, type NodeRequest, type NodeResponse } from '../server/node-
 import { thrownProblem } from '../server/problem.ts';
 import { RateLimit } from '../server/rate-limit.ts';
 import { readBytes } from '../server/read-body.ts';
+import { withoutKnownSecrets } from '../server/redacted-deliveries.ts';
 import { systemEffects } from '../system/effects.ts';
 import { NOT_OFFERED, ROUTES } from './all-routes.ts';
 import { checkApiOptions, type QstashApiOptions } from './api-options.ts';
-import { actorOf, type Caller, callerOf, demandScope } from './caller.ts';
+import { actorOf, type Caller, callerOf, demandScope, mayDo } from './caller.ts';
 import { matchPath, type PathMatch } from './match-path.ts';
 import { headerMap, type HeaderMap, strayHeader } from './message-headers.ts';
 import { badRequest, GUIDE, Refusal } from './refusal.ts';
@@ -131,8 +132,11 @@ class Api {
   }
 
   #call({ request, headers, target, query, peer }: Asked, { params, rest }: PathMatch, caller: Caller): ApiCall {
+    const view = tenantView(this.#options.deliveries, caller.token.tenant, actorOf(caller.token));
+    // Who may but publish knows what it has sent itself, and must not read the credentials that others have sent along.
+    const isPublisher = !mayDo(caller.token, 'operate');
     return {
-      deliveries: tenantView(this.#options.deliveries, caller.token.tenant, actorOf(caller.token)),
+      deliveries: isPublisher ? { ...view, messages: withoutKnownSecrets(view.messages) } : view,
       limits: this.#limits,
       activity: this.#options.activity ?? (() => ({ most: 0, now: 0 })),
       nowMs: this.#effects.now().wallMs,

@@ -4,11 +4,17 @@ import { HoldfastError } from '../kernel/error.ts';
 import { hideUrlSecrets } from '../kernel/hide-url-secrets.ts';
 import { callsOf } from './calls-of.ts';
 import { redactedEndpoints } from './redacted-endpoints.ts';
-import type { RedactionRules } from './redaction.ts';
+import { RedactionRules } from './redaction.ts';
 import { ShownAnswer } from './shown-answer.ts';
 
 /** What operators see and do of deliveries. Publishing, signing keys and tokens are not theirs. */
 export type ShownDeliveries = Omit<Deliveries, 'publishing' | 'signingKeys' | 'tokens'>;
+
+/** A part of deliveries in whose answers secrets that are known by their place are hidden. */
+export function withoutKnownSecrets<T extends object>(part: T): T {
+  const shown = new ShownAnswer(new RedactionRules(undefined), { showsKeys: true });
+  return callsOf(part, async (_name, args, call) => shown.of(await call(...args)));
+}
 
 /** Fields of a selection, and the field of a delivery each is compared with. */
 const SELECTED: Readonly<Partial<Record<keyof DeliverySelection, string>>> = {
