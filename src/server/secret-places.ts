@@ -3,8 +3,6 @@ import { HIDDEN, isSecretName } from '../kernel/secret-name.ts';
 
 /** `headers`, and what they are called where there are several kinds: `responseHeaders`, `sourceHeader`. */
 const HEADERS = /headers?$/i;
-/** URLs are not that long; what is, is a body. */
-const LONGEST_URL = 16_000;
 
 /** True for a field that holds headers, by its name. */
 export function holdsHeaders(name: string): boolean {
@@ -16,7 +14,7 @@ export function holdsHeaders(name: string): boolean {
  * tokens in URLs. `REDACTED` stays where a rule has put it.
  */
 export function withoutSecrets(value: unknown): unknown {
-  if (typeof value === 'string') return value.length > LONGEST_URL ? value : hideUrlSecrets(value);
+  if (typeof value === 'string') return hideUrlSecrets(value);
   if (Array.isArray(value)) return value.map(withoutSecrets);
   if (!isPlain(value)) return value;
   const fields = Object.entries(value).map(([name, one]): [string, unknown] => [
