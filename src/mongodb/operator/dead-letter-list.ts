@@ -1,6 +1,7 @@
 import { checkFilter, MAX_PAGE } from '../../operator/check-request.ts';
 import type { DeadLetter, DeadLetterStatus } from '../../operator/operator-records.ts';
 import type { DeadLetterFilter, FoundPage, Paging } from '../../operator/operator.ts';
+import { searchedText } from '../../operator/searched-text.ts';
 import type { RowState } from '../row.ts';
 import { jsonText } from '../stored-json.ts';
 import type { FoundRow } from './box-row.ts';
@@ -76,7 +77,7 @@ function fitting(found: FoundRow, status: DeadLetterStatus, filter: DeadLetterFi
     (errorCode === undefined || letter.error?.code === errorCode) &&
     (group === undefined || letter.group === group) &&
     hasValues(row.payload, payload) &&
-    (search === undefined || isInLetter(search, letter, jsonText(row.payload)));
+    (search === undefined || isInLetter(search, letter, searchedText(jsonText(row.payload))));
   return isFitting ? letter : undefined;
 }
 
