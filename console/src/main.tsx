@@ -22,10 +22,15 @@ const client = new QueryClient({
       staleTime: 1_000,
       refetchOnWindowFocus: false,
       // What was refused is refused again; only a server that does not answer is asked again.
-      retry: (times, error) => times < 2 && error instanceof Problem && (error.status === 0 || error.status >= 500),
+      retry: (times, error) => times < 2 && error instanceof Problem && isPassing(error.status),
     },
   },
 });
+
+/** It may be answered the next time. 501 says that it never will. */
+function isPassing(status: number): boolean {
+  return status === 0 || (status >= 500 && status !== 501);
+}
 
 const place = document.querySelector('#root');
 if (place !== null) {

@@ -1,6 +1,7 @@
 /// <reference types="node" />
 import { DELIVERY_SERVICE } from '../delivery/delivery-request.ts';
 import type { Effects } from '../kernel/effects.ts';
+import { storeOf } from '../operator/operator-store.ts';
 import type { Operator } from '../operator/operator.ts';
 import { systemEffects } from '../system/effects.ts';
 import { answerRoute, noRoute, type RouteSetting, wrongMethod } from './answer-route.ts';
@@ -217,9 +218,10 @@ class Server {
   }
 
   async #sessionOf({ actor, role, csrf }: Caller, headers: Record<string, string> = {}): Promise<Response> {
-    const { isReadOnly = false } = this.#options;
+    const { isReadOnly = false, operator } = this.#options;
+    const store = storeOf(operator);
     const isDelivering = await this.#isDelivering();
-    return Response.json({ actor, role, csrf, version: this.#version, isReadOnly, isDelivering }, { headers });
+    return Response.json({ actor, role, csrf, version: this.#version, isReadOnly, isDelivering, store }, { headers });
   }
 
   /** Some process delivers from this database, or has. While it is away nobody knows. */

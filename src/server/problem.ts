@@ -102,6 +102,11 @@ export function thrownProblem(error: unknown): Problem {
     const title = 'The schema of the database does not fit';
     return { status: 503, code, title, detail: message, next: 'Run holdfast migrate.', more: { details } };
   }
+  if (isHoldfastError(error, 'NOT_ON_MONGODB')) {
+    const { code, message, details } = error;
+    const next = 'See docs/mongodb.md for what works there.';
+    return { status: 501, code, title: 'That needs PostgreSQL', detail: message, next, more: { details } };
+  }
   if (isHoldfastError(error, 'SECRET_MISSING') || isHoldfastError(error, 'SECRET_WRONG')) {
     const { code, message } = error;
     const next = 'Start the server with the HOLDFAST_SECRET that sealed it.';

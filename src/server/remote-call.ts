@@ -128,6 +128,7 @@ const RETHROWN = [
   'SCHEMA_TOO_NEW',
   'DATABASE_TIMEOUT',
   'FIELD_REDACTED',
+  'NOT_ON_MONGODB',
 ] as const;
 
 function refused({ url }: RemoteTarget, status: number, problem: Readonly<Record<string, unknown>>): HoldfastError {

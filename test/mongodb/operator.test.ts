@@ -200,7 +200,8 @@ describe('the numbers of an operator on MongoDB', () => {
     const overview = await operator.overview();
     expect(overview.attention.map(({ kind }) => kind)).toEqual(['dead-letters', 'keys-held']);
     expect(overview.points).toEqual([]);
-    expect((await operator.handlers()).map(({ types }) => types.length > 0)).toEqual([false, true]);
+    expect((await operator.handlers()).map(({ types }) => types.includes('order.placed'))).toEqual([false, true]);
+    expect((await operator.handlers())[0]?.types).toEqual(['*']);
     const system = await operator.system();
     expect(system).toMatchObject({ server: expect.stringContaining('MongoDB') as unknown, isPaused: false });
     expect(system.findings.every(({ level }) => level === 'ok')).toBe(true);
@@ -215,6 +216,7 @@ describe('the numbers of an operator on MongoDB', () => {
     await start();
     const [letter] = await dead(2);
     const { items } = await operator.groups();
+    expect(letter?.group).toMatch(/^1-[0-9a-f]{16}$/);
     expect(items).toMatchObject([{ id: letter?.group, pending: 2, state: 'open', error: { code: 'NO_STOCK' } }]);
     expect(await operator.group(letter?.group ?? '')).toMatchObject({
       kind: 'found',

@@ -13,6 +13,8 @@ export interface Session {
   readonly isReadOnly: boolean;
   /** It is a delivery server too. */
   readonly isDelivering: boolean;
+  /** What it stands on; on MongoDB not all can be done. */
+  readonly store?: 'postgres' | 'mongodb';
 }
 
 export const sessionQuery = queryOptions({

@@ -14,7 +14,8 @@ import { StateMark } from '../parts/state-mark.tsx';
 import { MessagePanel } from '../messages/message-panel.tsx';
 import { replayAct } from '../message/message-acts.ts';
 import { useActs } from '../shell/acts.tsx';
-import { useRights } from '../shell/session.tsx';
+import { useIsMongodb, useRights } from '../shell/session.tsx';
+import { replayFittingAct } from './replay-fitting-act.ts';
 
 type DeadLetter = ItemOf<'dead-letters'>;
 
@@ -82,17 +83,27 @@ export function DeadLetterList(): ReactElement {
   const { canOperate } = useRights();
   const { ask } = useActs();
   const open = search['open'];
-  const canChoose = canOperate && status === 'pending';
+  const isMongodb = useIsMongodb();
+  const canReplay = canOperate && status === 'pending';
+  const canChoose = canReplay && !isMongodb;
   const current = useRowKeys(
     listed.items.map(({ id }) => id),
     {
       open: (id) => change({ open: id }),
-      ...(canChoose ? { toggle: selection.toggle, replay: (id: string) => ask(replayAct(id)) } : {}),
+      ...(canChoose ? { toggle: selection.toggle } : {}),
+      ...(canReplay ? { replay: (id: string) => ask(replayAct(id)) } : {}),
     },
   );
   return (
     <div className={open === undefined ? '' : 'with-panel'}>
       <div className="panel-main">
+        {canReplay && isMongodb && listed.items.length > 0 ? (
+          <div className="bulk-bar" role="toolbar" aria-label="Act on many">
+            <button type="button" onClick={() => ask(replayFittingAct(bulkFilterOf(filter)))}>
+              <Icon name="replay" /> Replay all matching …
+            </button>
+          </div>
+        ) : null}
         {canChoose && listed.items.length > 0 ? (
           <BulkBar
             filter={filter}

@@ -1,7 +1,7 @@
 import type { ReactElement } from 'react';
 import { useToast } from '../shell/toasts.tsx';
 import { type Act, useActs } from '../shell/acts.tsx';
-import { useRights } from '../shell/session.tsx';
+import { useIsMongodb, useRights } from '../shell/session.tsx';
 import type { ErrorGroup } from './group-list.tsx';
 
 type Change = Pick<Act, 'path' | 'body' | 'done'>;
@@ -18,10 +18,11 @@ function changes(id: string): Readonly<Record<'resolve' | 'ignore' | 'reopen', C
 /** Resolve, ignore, reopen. Each can be taken back. */
 export function GroupActions({ group }: { readonly group: ErrorGroup }): ReactElement | null {
   const { canOperate } = useRights();
+  const isMongodb = useIsMongodb();
   const { perform } = useActs();
   const toast = useToast();
   const { resolve, ignore, reopen } = changes(group.id);
-  if (!canOperate) return null;
+  if (!canOperate || isMongodb) return null;
   const run = (change: Change, undo: Change): void => {
     perform({ ...change, undo }).catch((error: Error) => toast({ text: error.message, isError: true }));
   };

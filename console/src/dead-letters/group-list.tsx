@@ -10,7 +10,9 @@ import { Empty } from '../parts/notice.tsx';
 import { usePlace } from '../parts/place.ts';
 import { useRowKeys } from '../parts/row-keys.ts';
 import { StateMark } from '../parts/state-mark.tsx';
-import { useRights } from '../shell/session.tsx';
+import { useActs } from '../shell/acts.tsx';
+import { useIsMongodb, useRights } from '../shell/session.tsx';
+import { replayFittingAct } from './replay-fitting-act.ts';
 import { GroupActions } from './group-actions.tsx';
 
 export type ErrorGroup = ItemOf<'groups'>;
@@ -26,12 +28,18 @@ export function GroupList(): ReactElement {
   );
   const [replaying, setReplaying] = useState<ErrorGroup>();
   const { canOperate } = useRights();
+  const { ask } = useActs();
+  const isMongodb = useIsMongodb();
+  const replay = (group: ErrorGroup | undefined): void => {
+    if (isMongodb && group !== undefined) ask(replayFittingAct({ group: group.id }, group.pending));
+    else setReplaying(group);
+  };
   const find = (id: string): ErrorGroup | undefined => listed.items.find((one) => one.id === id);
   const current = useRowKeys(
     listed.items.map(({ id }) => id),
     {
       open: (id) => change({ view: 'list', group: id, state: undefined, search: undefined }),
-      ...(canOperate ? { replay: (id: string) => setReplaying(find(id)) } : {}),
+      ...(canOperate ? { replay: (id: string) => replay(find(id)) } : {}),
     },
   );
   return (
@@ -39,12 +47,7 @@ export function GroupList(): ReactElement {
       <ListFrame listed={listed} empty={<NoGroups state={state} />}>
         <ul className="groups" aria-label="Error groups">
           {listed.items.map((group) => (
-            <GroupCard
-              key={group.id}
-              group={group}
-              isCurrent={group.id === current}
-              replay={() => setReplaying(group)}
-            />
+            <GroupCard key={group.id} group={group} isCurrent={group.id === current} replay={() => replay(group)} />
           ))}
         </ul>
       </ListFrame>

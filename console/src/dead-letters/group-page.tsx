@@ -12,7 +12,9 @@ import { MessageLink } from '../parts/message-link.tsx';
 import { ErrorBox, Skeleton } from '../parts/notice.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { StateMark } from '../parts/state-mark.tsx';
-import { useRights } from '../shell/session.tsx';
+import { useActs } from '../shell/acts.tsx';
+import { useIsMongodb, useRights } from '../shell/session.tsx';
+import { replayFittingAct } from './replay-fitting-act.ts';
 import { GroupActions } from './group-actions.tsx';
 
 type Found = Extract<Answer<'group'>, { kind: 'found' }>;
@@ -23,6 +25,8 @@ export function GroupPage(): ReactElement {
   const { data, error } = useQuery(groupQuery(id));
   const [verb, setVerb] = useState<BulkVerb>();
   const { canOperate } = useRights();
+  const { ask } = useActs();
+  const isMongodb = useIsMongodb();
   if (data?.kind !== 'found') return error === null ? <Skeleton /> : <ErrorBox error={error} />;
   const { group, sample } = data;
   const { pending } = group;
@@ -41,12 +45,18 @@ export function GroupPage(): ReactElement {
       >
         {canOperate && pending > 0 ? (
           <>
-            <button type="button" className="primary" onClick={() => setVerb('replay')}>
+            <button
+              type="button"
+              className="primary"
+              onClick={() => (isMongodb ? ask(replayFittingAct({ group: id }, pending)) : setVerb('replay'))}
+            >
               <Icon name="replay" /> Replay {count(pending)} …
             </button>
-            <button type="button" onClick={() => setVerb('discard')}>
-              <Icon name="discard" /> Discard {count(pending)} …
-            </button>
+            {isMongodb ? null : (
+              <button type="button" onClick={() => setVerb('discard')}>
+                <Icon name="discard" /> Discard {count(pending)} …
+              </button>
+            )}
           </>
         ) : null}
         <GroupActions group={group} />

@@ -13,7 +13,7 @@ import { type Column, Rows } from '../parts/rows.tsx';
 import { duration } from '../parts/span-of-time.ts';
 import { StateMark } from '../parts/state-mark.tsx';
 import { useActs } from '../shell/acts.tsx';
-import { useRights } from '../shell/session.tsx';
+import { useIsMongodb, useRights } from '../shell/session.tsx';
 import { pauseAllAct, resumeAllAct } from './handler-acts.ts';
 import { HandlerActions } from './handler-actions.tsx';
 import { type HandlerRow, nameOf, stateOfHandler } from './handler-state.ts';
@@ -101,6 +101,7 @@ await hf.start();`;
 export function HandlersPage(): ReactElement {
   const [search] = usePlace();
   const { canOperate } = useRights();
+  const isMongodb = useIsMongodb();
   const { data, error } = useQuery(handlersQuery);
   const { data: stats } = useQuery(statsQuery);
   const wanted = (search['handler'] ?? '').toLowerCase();
@@ -109,9 +110,7 @@ export function HandlersPage(): ReactElement {
     .map((row) => Object.assign({}, row, { stats: stats?.handlers.find((one) => nameOf(one) === nameOf(row)) }));
   return (
     <>
-      <PageHead title="Handlers">
-        <PauseAll isPaused={stats?.isPaused} />
-      </PageHead>
+      <PageHead title="Handlers">{isMongodb ? null : <PauseAll isPaused={stats?.isPaused} />}</PageHead>
       {stats?.isPaused ? (
         <p className="banner parked">
           <StateMark state="paused" /> Everything is paused: nothing is started anywhere, and sending goes on.
@@ -128,7 +127,12 @@ export function HandlersPage(): ReactElement {
         </>
       ) : null}
       {rows.length === 0 ? null : (
-        <Rows label="Handlers" columns={canOperate ? COLUMNS : COLUMNS.slice(0, -1)} rows={rows} idOf={nameOf} />
+        <Rows
+          label="Handlers"
+          columns={canOperate && !isMongodb ? COLUMNS : COLUMNS.slice(0, -1)}
+          rows={rows}
+          idOf={nameOf}
+        />
       )}
     </>
   );

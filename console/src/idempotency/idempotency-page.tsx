@@ -11,8 +11,19 @@ import { usePlace } from '../parts/place.ts';
 import { type Column, Rows } from '../parts/rows.tsx';
 import { SegmentLinks } from '../parts/segment-links.tsx';
 import { StateMark } from '../parts/state-mark.tsx';
+import { useIsMongodb } from '../shell/session.tsx';
 
 type Record = ItemOf<'idempotency'>;
+
+function RecordLink({ id }: { readonly id: string }): ReactElement {
+  const isMongodb = useIsMongodb();
+  if (isMongodb) return <span className="mono">{shortId(id)}</span>;
+  return (
+    <Link to="/trace" search={{ id }} className="mono">
+      {shortId(id)}
+    </Link>
+  );
+}
 
 const COLUMNS: readonly Column<Record>[] = [
   { head: 'Status', card: 'lead', cell: ({ status }) => <StateMark state={status} /> },
@@ -21,9 +32,7 @@ const COLUMNS: readonly Column<Record>[] = [
     head: 'Record',
     cell: ({ id }) => (
       <span className="id-cell">
-        <Link to="/trace" search={{ id }} className="mono">
-          {shortId(id)}
-        </Link>
+        <RecordLink id={id} />
         <CopyButton text={id} label="Copy the id" />
       </span>
     ),

@@ -12,7 +12,7 @@ import { useRowKeys } from '../parts/row-keys.ts';
 import { type Column, Rows } from '../parts/rows.tsx';
 import { StateMark } from '../parts/state-mark.tsx';
 import { useActs } from '../shell/acts.tsx';
-import { useRights } from '../shell/session.tsx';
+import { useIsMongodb, useRights } from '../shell/session.tsx';
 import { releaseAct, replayKeyAct, skipAct } from './key-acts.ts';
 
 export type HeldKey = ItemOf<'keys'>;
@@ -122,15 +122,18 @@ export function KeysPage(): ReactElement {
 
 function KeyActions({ row }: { readonly row: HeldKey }): ReactElement | null {
   const { ask } = useActs();
+  const isMongodb = useIsMongodb();
   if (row.failed === 0) return <span className="muted">waits</span>;
   return (
     <span className="row-actions">
       <button type="button" onClick={() => ask(replayKeyAct(row))}>
         <Icon name="replay" /> Replay
       </button>
-      <button type="button" onClick={() => ask(releaseAct(row))}>
-        <Icon name="release" /> Release
-      </button>
+      {isMongodb ? null : (
+        <button type="button" onClick={() => ask(releaseAct(row))}>
+          <Icon name="release" /> Release
+        </button>
+      )}
       <button type="button" onClick={() => ask(skipAct(row))}>
         <Icon name="skip" /> Skip
       </button>

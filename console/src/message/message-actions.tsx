@@ -4,7 +4,7 @@ import { DELIVERY_TYPE } from '../../../src/delivery/delivery-request.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { useActs } from '../shell/acts.tsx';
-import { useRights, useSession } from '../shell/session.tsx';
+import { useIsMongodb, useRights, useSession } from '../shell/session.tsx';
 import { EditSheet } from './edit-sheet.tsx';
 import { cancelAct, discardAct, replayAct, replayChosenAct } from './message-acts.ts';
 import type { MessageDetail } from './message-page.tsx';
@@ -24,6 +24,7 @@ export function MessageActions({ message }: { readonly message: MessageDetail })
   const { canOperate, canAdminister } = useRights();
   const { ask } = useActs();
   const { isDelivering } = useSession();
+  const isMongodb = useIsMongodb();
   const [isEditing, setEditing] = useState(false);
   const { id, deliveries } = message;
   const failed = deliveries.filter(({ status }) => status === 'failed').length;
@@ -38,11 +39,11 @@ export function MessageActions({ message }: { readonly message: MessageDetail })
         </button>
       ) : null}
       {canOperate && names.length > 0 && open < names.length ? (
-        <button type="button" onClick={() => ask(replayChosenAct(id, names, canAdminister && hasDone))}>
+        <button type="button" onClick={() => ask(replayChosenAct(id, names, canAdminister && hasDone && !isMongodb))}>
           Replay chosen …
         </button>
       ) : null}
-      {canAdminister && failed > 0 && !hasDone ? (
+      {canAdminister && failed > 0 && !hasDone && !isMongodb ? (
         <button type="button" onClick={() => setEditing(true)}>
           <Icon name="edit" /> Edit and replay
         </button>

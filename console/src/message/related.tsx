@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { ask } from '../api/client.ts';
 import type { Answer } from '../api/wire.ts';
+import { useIsMongodb } from '../shell/session.tsx';
 import type { MessageDetail } from './message-page.tsx';
 
 /** The groups that this message's dead letters are in. */
@@ -20,6 +21,7 @@ function useGroups({ id, type, key, status }: MessageDetail): readonly string[] 
 export function Related({ message }: { readonly message: MessageDetail }): ReactElement {
   const { key, type, correlationId, causationId, id } = message;
   const groups = useGroups(message);
+  const isMongodb = useIsMongodb();
   return (
     <section className="block" aria-label="Related">
       <h2>Related</h2>
@@ -38,12 +40,14 @@ export function Related({ message }: { readonly message: MessageDetail }): React
             </Link>
           </li>
         ))}
-        <li>
-          <Link to="/trace" search={{ id: correlationId ?? id }}>
-            Same action: <span className="mono">{correlationId ?? id}</span>
-          </Link>
-        </li>
-        {causationId === undefined ? null : (
+        {isMongodb ? null : (
+          <li>
+            <Link to="/trace" search={{ id: correlationId ?? id }}>
+              Same action: <span className="mono">{correlationId ?? id}</span>
+            </Link>
+          </li>
+        )}
+        {causationId === undefined || isMongodb ? null : (
           <li>
             <Link to="/trace" search={{ id: causationId }}>
               Caused by: <span className="mono">{causationId}</span>

@@ -5,19 +5,23 @@ import { forecastQuery } from '../api/queries.ts';
 import { Ago } from '../parts/ago.tsx';
 import { clock } from '../parts/span-of-time.ts';
 import { toneOf } from '../parts/state-mark.tsx';
+import { useIsMongodb } from '../shell/session.tsx';
 import type { MessageDetail } from './message-page.tsx';
 import { type Step, timelineOf } from './timeline-of.ts';
 
 /** What happened to a message, and what will if it goes on failing. */
 export function Timeline({ message }: { readonly message: MessageDetail }): ReactElement {
+  const isMongodb = useIsMongodb();
   const isOpen = message.deliveries.some(({ status }) => status === 'ready' || status === 'waiting');
   return (
     <section className="block" aria-label="Timeline">
       <h2>
         Timeline
-        <Link to="/trace" search={{ id: message.correlationId ?? message.id }} className="aside-link">
-          Trace the whole action
-        </Link>
+        {isMongodb ? null : (
+          <Link to="/trace" search={{ id: message.correlationId ?? message.id }} className="aside-link">
+            Trace the whole action
+          </Link>
+        )}
       </h2>
       <ol className="timeline">
         {timelineOf(message).map((step, at) => (

@@ -33,6 +33,7 @@ function figuresOf(overview: Overview): readonly Figure[] {
   const { points, handlers, range } = overview;
   const failed = handlers.reduce((total, one) => total + one.failed, 0);
   const oldest = oldestMs(overview);
+  if (points.length === 0) return presentFigures(handlers, oldest, failed);
   return [
     {
       title: 'Oldest waiting',
@@ -66,6 +67,46 @@ function figuresOf(overview: Overview): readonly Figure[] {
       values: each(points, (p) => p.refused),
       tone: 'parked',
       to: '/system',
+    },
+  ];
+}
+
+/** What can be said without a history. */
+function presentFigures(handlers: Overview['handlers'], oldest: number | undefined, failed: number): readonly Figure[] {
+  const perSecond = handlers.reduce((total, one) => total + one.donePerSecond, 0);
+  const [pending, values] = [handlers.reduce((total, one) => total + one.pending, 0), []];
+  return [
+    {
+      title: 'Oldest waiting',
+      value: oldest === undefined ? 'none' : duration(oldest),
+      note: 'ready and not begun',
+      values,
+      tone: 'pending',
+      to: '/messages?status=pending',
+    },
+    {
+      title: 'Pending',
+      value: count(pending),
+      note: 'in line',
+      values,
+      tone: 'pending',
+      to: '/messages?status=pending',
+    },
+    {
+      title: 'Out',
+      value: `${rate(perSecond)} /s`,
+      note: 'in the last five minutes',
+      values,
+      tone: 'ok',
+      to: '/messages?status=delivered',
+    },
+    {
+      title: 'Dead letters',
+      value: count(failed),
+      note: 'to be dealt with',
+      values,
+      tone: 'failed',
+      to: '/dead-letters',
     },
   ];
 }
@@ -116,7 +157,7 @@ export function NumberRow({ overview }: { readonly overview: Overview }): ReactE
               <span className="number-title">{title}</span>
               <strong>{value}</strong>
               <span className="number-note">{note}</span>
-              <Spark values={values} tone={tone} />
+              {values.length === 0 ? null : <Spark values={values} tone={tone} />}
             </Link>
           </li>
         );

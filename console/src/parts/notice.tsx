@@ -39,6 +39,10 @@ export function ErrorBox({
   readonly retry?: (() => void) | undefined;
 }): ReactElement {
   const problem = error instanceof Problem ? error : undefined;
+  if (problem?.code === 'NOT_ON_MONGODB') {
+    const { message } = problem;
+    return <Empty title="Not on MongoDB">{`${message.charAt(0).toUpperCase()}${message.slice(1)}.`}</Empty>;
+  }
   return (
     <div className="error-box" role="alert">
       <strong>{(error as Error).message}</strong>

@@ -5,7 +5,7 @@ import { Modal } from '../parts/modal.tsx';
 import { searchOf } from '../messages/qualifiers.ts';
 import { useLive } from './live.tsx';
 import { pagesOf } from './pages.ts';
-import { useSession } from './session.tsx';
+import { useIsMongodb, useSession } from './session.tsx';
 import { useTheme } from './theme.ts';
 
 interface Choice {
@@ -21,6 +21,7 @@ function useChoices(text: string): readonly Choice[] {
   const { isLive, setLive } = useLive();
   const [theme, nextTheme] = useTheme();
   const typed = text.trim();
+  const isMongodb = useIsMongodb();
   const go =
     (to: string, search: object = {}) =>
     (): void =>
@@ -45,7 +46,7 @@ function useChoices(text: string): readonly Choice[] {
     ...fitting,
     { title: `Search messages: ${typed}`, icon: 'messages', run: go('/messages', searchOf(typed)) },
     { title: `Search dead letters: ${typed}`, icon: 'dead', run: go('/dead-letters', { view: 'list', search: typed }) },
-    { title: `Trace ${typed}`, icon: 'trace', run: go('/trace', { id: typed }) },
+    ...(isMongodb ? [] : [{ title: `Trace ${typed}`, icon: 'trace', run: go('/trace', { id: typed }) } as const]),
   ];
 }
 

@@ -20,6 +20,11 @@ export function useSession(): Session {
   return session;
 }
 
+/** The server stands on a MongoDB: what needs PostgreSQL is not shown. */
+export function useIsMongodb(): boolean {
+  return useSession().store === 'mongodb';
+}
+
 export function useRights(): Rights {
   const { role, isReadOnly } = useSession();
   return { canOperate: !isReadOnly && role !== 'viewer', canAdminister: !isReadOnly && role === 'admin' };

@@ -27,7 +27,7 @@ export function SystemPage(): ReactElement {
         note={
           data === undefined
             ? undefined
-            : `Holdfast ${version} · schema “${data.schema.name}” version ${data.schema.version} · ${data.server}`
+            : `Holdfast ${version} · ${data.schema.expected === 0 ? `database “${data.schema.name}”` : `schema “${data.schema.name}” version ${data.schema.version}`} · ${data.server}`
         }
       />
       {data === undefined ? (
@@ -69,7 +69,13 @@ function Known({ system }: { readonly system: System }): ReactElement {
         <h2>Tables</h2>
         <Rows label="Tables" columns={TABLES} rows={tables} idOf={({ table }) => table} />
         <p className="muted pad">
-          Rows are estimates of the database. The history of finished messages goes back to <Ago at={historySince} />.
+          Rows are estimates of the database.
+          {historySince === undefined ? null : (
+            <>
+              {' '}
+              The history of finished messages goes back to <Ago at={historySince} />.
+            </>
+          )}
         </p>
       </section>
     </>

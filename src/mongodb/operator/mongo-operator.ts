@@ -1,5 +1,6 @@
 import type { ClientSession, Db } from 'mongodb';
 import { OptionCheck } from '../../kernel/check-options.ts';
+import type { OnMongodb } from '../../operator/operator-store.ts';
 import type { Operator } from '../../operator/operator.ts';
 import { systemEffects } from '../../system/effects.ts';
 import { answered } from '../answered.ts';
@@ -41,7 +42,7 @@ const ANSWER_TIMEOUT_MS = 60_000;
  * The operator's functions on MongoDB: over the outboxes and inboxes of all services of a database. A change and its line in the audit
  * (`holdfast_audit`) are one transaction. What needs PostgreSQL is refused with `NOT_ON_MONGODB`, and nothing is read or changed.
  */
-export function mongoOperator<Session = ClientSession>(options: MongoOperatorOptions<Session>): Operator {
+export function mongoOperator<Session = ClientSession>(options: MongoOperatorOptions<Session>): Operator & OnMongodb {
   const { outbox, inbox, idempotency, answerTimeoutMs, version } = checked(options);
   const names = {
     outbox: outbox ?? 'outbox_events',
@@ -65,7 +66,7 @@ export function mongoOperator<Session = ClientSession>(options: MongoOperatorOpt
     audit: (filter = {}) => listAudit(parts, filter),
     idempotencyRecords: (filter = {}) => listRecords(parts, filter),
   };
-  return bounded(verbs, answerTimeoutMs ?? ANSWER_TIMEOUT_MS);
+  return { ...bounded(verbs, answerTimeoutMs ?? ANSWER_TIMEOUT_MS), store: 'mongodb' };
 }
 
 /** Each function with an end: a server that hangs is an error and not a wait. */

@@ -27,7 +27,8 @@ export function handlerRecord(handler: KnownHandler, owners: ReadonlyMap<string,
   return {
     service,
     handler: name,
-    types,
+    // None would mean that it is retired: an outbox takes all, and of an inbox they are known once it has started.
+    types: types.length > 0 ? types : ['*'],
     isPinned: false,
     isRepeatable: false,
     pausedAt: undefined,

@@ -23,7 +23,13 @@ export function statusOf({ state }: Pick<BoxRow, 'state'>): DeliveryStatus {
 /** The error group of a failed one: as in PostgreSQL, the handler, the type and the fingerprint of the error. */
 function groupOf({ row, handler }: FoundRow, error: DeliveryError): string {
   const cause = [handler.service, handler.name, row.eventType, errorFingerprint(error).text].join('\n');
-  return `${FINGERPRINT_VERSION}-${sha256(cause).slice(0, 16)}`;
+  return `${FINGERPRINT_VERSION}-${hexOf(sha256(cause)).slice(0, 16)}`;
+}
+
+/** Of base64url. */
+function hexOf(text: string): string {
+  const bytes = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
+  return Array.from(bytes, (byte) => byte.charCodeAt(0).toString(16).padStart(2, '0')).join('');
 }
 
 /** What operators call its state; nothing where it has never failed. */
@@ -75,7 +81,9 @@ const OUTCOME: Partial<Record<RowState, number>> = { done: 0, discarded: 1 };
 
 /** A message in one line, from all its rows. */
 export function listedOf(rows: readonly FoundRow[]): ListedMessage {
-  return listedMessage(rows.map(messageRow));
+  const times = rows.map(({ row }) => row.createdAt.getTime());
+  // An inbox has it from when it arrived; it was sent before that.
+  return { ...listedMessage(rows.map(messageRow)), createdAt: new Date(Math.min(...times)) };
 }
 
 function messageRow(found: FoundRow): MessageRow {
