@@ -170,17 +170,17 @@ describe('log lines and spans of MongoDB', () => {
     await expect
       .poll(() => lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields))
       .toContainEqual(expect.objectContaining({ ...about, operation: 'inbox' }));
-    isReady = true;
     await expect.poll(() => inbox.dead.list()).toHaveLength(1);
+    isReady = true;
     expect(await inbox.dead.replay(`${service}-in ${id}`)).toBe(true);
+    const traceId = lines.find(({ fields }) => fields.eventId === id)?.fields.traceId;
     const seen: ReadableSpan[] = [];
     const tree = (): unknown => {
-      seen.push(...spans());
+      seen.push(...spans().filter((one) => one.spanContext().traceId === traceId));
       const name = (spanId: string | undefined): string =>
         seen.find((one) => one.spanContext().spanId === spanId)?.name ?? '';
       return seen.map((one) => `${name(one.parentSpanContext?.spanId)} > ${one.name}`).toSorted();
     };
     await expect.poll(tree).toEqual(expect.arrayContaining(STEPS));
-    expect(new Set(seen.map((one) => one.spanContext().traceId)).size).toBe(1);
   });
 });
