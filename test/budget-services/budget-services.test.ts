@@ -15,17 +15,21 @@ import { type Budget, BUDGET_SERVERS, sharedBudget } from './shared-budget.ts';
 const BIN = fileURLToPath(new URL('../../examples/budget-services/bin', import.meta.url));
 const NODE = dirname(process.execPath);
 
-/** Types `budget-manager …`, with nothing but the database in the environment; a failure rejects. */
+/** Types `budget-manager …`, with nothing but the databases in the environment; a failure rejects. */
 function budgetManager({ env }: Budget, args: readonly string[]): Promise<{ readonly stdout: string }> {
-  const found = { PATH: [BIN, NODE, '/usr/bin', '/bin'].join(':'), DATABASE_URL: env['DATABASE_URL'] };
+  const found = {
+    PATH: [BIN, NODE, '/usr/bin', '/bin'].join(':'),
+    DATABASE_URL: env['DATABASE_URL'],
+    MONGODB_URL: env['MONGODB_URL'],
+  };
   return promisify(execFile)('budget-manager', args, { env: found });
 }
 
 /** The example runs once for all of them. */
 const theBudget = sharedBudget();
 const test = needs(...BUDGET_SERVERS).extend<{ budget: Budget }>({
-  budget: async ({ postgres, redis, rabbitmq, kafka }, use) =>
-    use(await theBudget({ postgres, redis, rabbitmq, kafka })),
+  budget: async ({ postgres, mongodb, redis, rabbitmq, kafka }, use) =>
+    use(await theBudget({ postgres, mongodb, redis, rabbitmq, kafka })),
 });
 
 /** How the spans of a trace hang together: `process: span < parent`. */
@@ -133,7 +137,7 @@ test('the budget services: an expense that cannot be booked is refused over REST
   const first = await send();
   expect(first).toEqual({ status: 422, isReplay: false, text: '{"error":"there is no account for islands"}' });
   expect(await send()).toEqual({ ...first, isReplay: true });
-  expect(await budget.query(`select 1 from budget_expenses.expense where budget_id = 'refused'`)).toEqual([]);
+  expect(await budget.mongo.collection('expenses').countDocuments({ budgetId: 'refused' })).toBe(0);
 });
 
 test('the budget services: each process shows what it counts at /metrics [S1.10]', async ({ budget }) => {
@@ -215,18 +219,37 @@ test('the budget services: outbox_events, inbox_messages and idempotency_keys ha
     },
   ]);
 
-  const inbox = (service: string): string => `select "_id", "firstProcessedAt", "lastProcessedAt",
-    "firstProcessedAt" <= "lastProcessedAt" as "isInOrder" from budget_${service}.inbox_messages where "_id" like $1`;
-  const times = { firstProcessedAt: expect.any(Date), lastProcessedAt: expect.any(Date), isInOrder: true };
-  const found = `amqp:${budget.prefix}order@order.placed@${String(sent[0]?.['_id'])}`;
-  expect(await budget.query(inbox('expenses'), [found])).toEqual([{ _id: found, ...times }]);
+  const times = { firstProcessedAt: expect.any(Date), lastProcessedAt: expect.any(Date) };
+  const found = await budget.mongo
+    .collection('inbox_messages')
+    .findOne({ _id: `expenses ${sent[0]?.['_id'] as string}` as never });
+  expect(found).toMatchObject({
+    ...times,
+    sourceId: expect.stringContaining(`amqp:${budget.prefix}order@order.placed@${sent[0]?.['_id'] as string}`),
+    eventType: 'order.placed',
+    createdAt: expect.any(Date),
+  });
   // What a service only took in is not among what it sent.
-  expect(await budget.query(`select 1 from budget_expenses.outbox_events where "eventType" = 'order.placed'`)).toEqual(
-    [],
-  );
-  const byKafka = await budget.query(inbox('transactions'), [`kafka:${budget.prefix}%`]);
+  const ofExpenses = budget.mongo.collection('outbox_events');
+  expect(await ofExpenses.distinct('eventType')).toEqual(['expense.booked']);
+  expect(await ofExpenses.findOne({ 'payload.budgetId': 'plan' })).toMatchObject({
+    _id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    aggType: 'expense',
+    aggId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    eventType: 'expense.booked',
+    payload: { budgetId: 'plan', amountCents: 100 },
+    createdAt: expect.any(Date),
+    publishedAt: expect.any(Date),
+    traceparent: expect.stringContaining(traceId),
+    tracestate: '',
+  });
+
+  const inbox = `select "_id", "firstProcessedAt", "lastProcessedAt",
+    "firstProcessedAt" <= "lastProcessedAt" as "isInOrder" from budget_transactions.inbox_messages where "_id" like $1`;
+  const byKafka = await budget.query(inbox, [`kafka:${budget.prefix}%`]);
   expect(byKafka.length).toBeGreaterThan(1);
-  for (const row of byKafka) expect(row).toEqual({ _id: expect.stringMatching(/@\d+@\d+$/), ...times });
+  for (const row of byKafka)
+    expect(row).toEqual({ _id: expect.stringMatching(/@\d+@\d+$/), ...times, isInOrder: true });
 
   const keys = `select "_id", "requestHash", response, "statusCode", "createdAt", "ttlAt", "createdAt" < "ttlAt" as "isKept"
     from budget_orders.idempotency_keys where response ->> 'orderId' = $1`;
@@ -241,6 +264,15 @@ test('the budget services: outbox_events, inbox_messages and idempotency_keys ha
       isKept: true,
     },
   ]);
+  const expense = await requestOf(budget, 'REST expense', 'plan').send();
+  const kept = { response: JSON.parse(expense.text) as object, statusCode: 201 };
+  expect(await budget.mongo.collection('idempotency_keys').findOne({ response: kept.response })).toMatchObject({
+    ...kept,
+    _id: expect.any(String),
+    requestHash: expect.stringMatching(/^[\w-]{43}$/),
+    createdAt: expect.any(Date),
+    ttlAt: expect.any(Date),
+  });
   // Of gRPC: bytes, and a status of its own.
   await requestOf(budget, 'gRPC', 'plan').send();
   const newest = `select "statusCode", jsonb_typeof(response) as type from budget_transactions.idempotency_keys
@@ -254,13 +286,13 @@ test('the budget services: poison is a dead letter after seven tries, and is rep
   const said = async (...args: string[]): Promise<string> => (await budgetManager(budget, args)).stdout;
   const { send, traceId } = requestOf(budget, 'REST', 'poison', 'yachts');
   const { orderId } = JSON.parse((await send()).text) as { orderId: string };
-  const dead = `select 1 from budget_expenses.dead_letters where service = 'expenses' and status = 'pending'`;
-  await expect.poll(() => budget.query(dead)).toHaveLength(1);
+  const messages = budget.mongo.collection('inbox_messages');
+  await expect.poll(() => messages.countDocuments({ state: 'dead' })).toBe(1);
   const peeked = await said('dlq:peek', '--service', 'expenses');
   expect(peeked).toContain('NoAccountError: there is no account for yachts');
   expect(peeked).toContain('attempts: 7');
   expect(await said('dlq:peek', '--service', 'orders')).toContain('No dead letters');
-  expect(await said('outbox:stats', '--service', 'expenses')).toMatch(/book-order .*\n1 dead letter;/s);
+  expect(await said('outbox:stats', '--service', 'expenses')).toMatch(/inbox .*\n1 dead letter;/s);
   await expect.poll(() => budget.deadCopies.seen).toHaveLength(1);
   expect(budget.deadCopies.seen[0]).toMatchObject({
     headers: { 'dlq-reason': 'NoAccountError', 'dlq-attempts': '7', 'dlq-service': 'expenses' },
@@ -290,8 +322,8 @@ test('the budget services: a consumer that is killed in the middle of its work l
   budget,
 }) => {
   const orders = 40;
-  const booked = async (): Promise<number> =>
-    (await budget.query(`select 1 from budget_expenses.expense where budget_id = 'killed'`)).length;
+  const expenses = budget.mongo.collection('expenses');
+  const booked = (): Promise<number> => expenses.countDocuments({ budgetId: 'killed' });
   const placing = (async () => {
     for (let n = 0; n < orders; n++) expect((await requestOf(budget, 'REST', 'killed').send()).status).toBe(201);
   })();
@@ -305,7 +337,6 @@ test('the budget services: a consumer that is killed in the middle of its work l
   expect(budget.pidOf('expenses')).not.toBe(before);
   for (const [table, id] of [
     ['budget_orders.orders', 'order_id'],
-    ['budget_expenses.expense', 'order_id'],
     ['budget_transactions.transaction', 'expense_id'],
   ]) {
     const [row] = await budget.query(
@@ -313,14 +344,24 @@ test('the budget services: a consumer that is killed in the middle of its work l
     );
     expect({ table, ...row }).toEqual({ table, rows: orders, things: orders });
   }
+  expect(await booked()).toBe(orders);
+  expect(await expenses.distinct('orderId', { budgetId: 'killed' })).toHaveLength(orders);
 });
 
 test('the budget services: what is missing at the start is named, all of it at once [X.19]', async () => {
   const main = '../budget-services/main.ts';
-  const none = { DATABASE_URL: '', REDIS_URL: '', RABBITMQ_URL: '', KAFKA_BROKERS: '', BUDGET_SPEED: 'fast' };
+  const none = {
+    DATABASE_URL: '',
+    MONGODB_URL: '',
+    REDIS_URL: '',
+    RABBITMQ_URL: '',
+    KAFKA_BROKERS: '',
+    BUDGET_SPEED: 'fast',
+  };
   const unset = run(main, [], none);
   const nowhere = run(main, [], {
     DATABASE_URL: 'postgres://ada:secret@127.0.0.1:1/x',
+    MONGODB_URL: 'mongodb://ada:secret@127.0.0.1:1/x',
     REDIS_URL: 'redis://127.0.0.1:1',
     RABBITMQ_URL: 'amqp://ada:secret@127.0.0.1:1',
     KAFKA_BROKERS: '127.0.0.1:1',
@@ -329,7 +370,7 @@ test('the budget services: what is missing at the start is named, all of it at o
   for (const name of Object.keys(none)) expect(unset.output()).toMatch(new RegExp(`^${name} is `, 'm'));
   expect(await nowhere.ended).toBe(1);
   expect(nowhere.output().trimEnd().split('\n')).toEqual(
-    ['PostgreSQL', 'Redis', 'RabbitMQ', 'Kafka'].map(
+    ['PostgreSQL', 'MongoDB', 'Redis', 'RabbitMQ', 'Kafka'].map(
       (name) => expect.stringContaining(`${name} does not answer where`) as string,
     ),
   );

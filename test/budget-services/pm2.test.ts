@@ -73,12 +73,13 @@ async function publishedBy({ ports }: OwnEnvironment): Promise<number> {
 
 test('the budget services: pm2 starts every process, its relay publishes, also after a reload and after it was killed, and pm2 kill ends them all [S1.4] [S1.5]', async ({
   postgres,
+  mongodb,
   redis,
   rabbitmq,
   kafka,
   pm2: program,
 }) => {
-  const managed = await startManaged({ postgres, redis, rabbitmq, kafka }, program);
+  const managed = await startManaged({ postgres, mongodb, redis, rabbitmq, kafka }, program);
   const { ports, pm2, apps } = managed;
   const online = async (): Promise<unknown> =>
     (await apps()).map(({ name, pm2_env }) => [name, pm2_env.status] as const);

@@ -6,8 +6,8 @@ import { DONE, type WatchedBudget, watchedBudget } from './watched-budget.ts';
 
 const theWatched = watchedBudget();
 const test = needs(...BUDGET_SERVERS, 'prometheus').extend<{ watched: WatchedBudget }>({
-  watched: async ({ prometheus, postgres, redis, rabbitmq, kafka }, use) =>
-    use(await theWatched({ postgres, redis, rabbitmq, kafka }, prometheus)),
+  watched: async ({ prometheus, postgres, mongodb, redis, rabbitmq, kafka }, use) =>
+    use(await theWatched({ postgres, mongodb, redis, rabbitmq, kafka }, prometheus)),
 });
 
 /** Longer than the run: how fast this machine is says nothing about a panel. */
@@ -18,12 +18,12 @@ const WITHOUT_DATA: Readonly<Record<string, string>> = {
   holdfast_handler_oldest_seconds: 'nothing waits',
   holdfast_attention: 'nothing in the schema of the orders needs attention',
   holdfast_outbox_unserved: 'every handler has a worker',
-  holdfast_store_failures_total: 'PostgreSQL always answers',
+  holdfast_store_failures_total: 'the databases always answer',
   holdfast_transport_failures_total: 'both brokers always answer',
   holdfast_transport_waiting: 'every queue and topic is there',
   idempotency_lost_total: 'no request loses its claim',
   idempotency_unconfirmed_total: 'the store confirms each end in time',
-  idempotency_store_failures_total: 'PostgreSQL always answers',
+  idempotency_store_failures_total: 'the databases always answer',
   idempotency_reply_cache_failures_total: 'Redis always answers',
   idempotency_wait_seconds_bucket: 'no request waits for another with its key',
 };
@@ -37,15 +37,12 @@ test.for([
   ['max(outbox_pending)', 0],
   ['max(outbox_pending{job="orders-relay"})', 0],
   ['sum(outbox_published_total{job="orders-relay", type="order.placed"})', DONE.orders],
-  [
-    'sum(consumer_processed_total{job="expenses", handler="book-order", outcome="done"})',
-    DONE.orders - DONE.deadLetters,
-  ],
-  ['sum(consumer_processed_total{job="expenses", handler="book-order", outcome="retry"})', 6 * DONE.deadLetters],
+  ['sum(consumer_processed_total{job="expenses", handler="inbox", outcome="done"})', DONE.orders - DONE.deadLetters],
+  ['sum(consumer_processed_total{job="expenses", handler="inbox", outcome="retry"})', 6 * DONE.deadLetters],
   ['sum(consumer_processed_total{job="transactions", handler="budget", outcome="done"})', DONE.transactions],
   ['sum(consumer_dedup_hits_total{job="transactions", handler="from-kafka"})', DONE.duplicates],
   ['sum(dlq_messages_total)', DONE.deadLetters],
-  ['sum(dlq_messages_total{job="expenses", handler="book-order"})', DONE.deadLetters],
+  ['sum(dlq_messages_total{job="expenses", handler="inbox"})', DONE.deadLetters],
   ['sum(idempotency_cache_hits_total{job="orders"})', DONE.replays],
 ] as const)(
   'the budget services: a real Prometheus scrapes each process, and %s is %i after the run [S1.10]',
@@ -123,5 +120,5 @@ test('the budget services: a real Prometheus evaluates each alert rule without a
   }
   await expect
     .poll(() => watched.query('ALERTS{alertname="HoldfastDeadLetters", alertstate="firing"}'))
-    .toMatchObject([{ metric: { handler: 'book-order', type: 'order.placed' } }]);
+    .toMatchObject([{ metric: { handler: 'inbox', type: 'order.placed' } }]);
 });

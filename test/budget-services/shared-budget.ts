@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { type Db, MongoClient } from 'mongodb';
 import { Client } from 'pg';
 import { afterAll } from 'vitest';
 import { startTraceCollector, type TraceCollector } from '../../examples/budget-services/traces/trace-collector.ts';
@@ -10,7 +11,7 @@ import { dropTopology } from '../support/rabbitmq-server.ts';
 import { type BareReader, readExchange, readTopics } from './bare-readers.ts';
 
 /** The servers the example runs on. */
-export const BUDGET_SERVERS = ['postgres', 'redis', 'rabbitmq', 'kafka'] as const;
+export const BUDGET_SERVERS = ['postgres', 'mongodb', 'redis', 'rabbitmq', 'kafka'] as const;
 
 export type Servers = Readonly<Record<(typeof BUDGET_SERVERS)[number], TestServer>>;
 
@@ -26,6 +27,8 @@ export interface Budget {
   /** The copies of dead letters at RabbitMQ. */
   readonly deadCopies: BareReader;
   readonly kafka: BareReader;
+  /** The database of the service expenses, read with the bare driver. */
+  readonly mongo: Db;
   readonly output: () => string;
   /** The number of a process that runs now. */
   readonly pidOf: (name: string) => number;
@@ -55,10 +58,11 @@ export interface OwnEnvironment extends Pick<Budget, 'prefix' | 'ports'> {
 
 /** What the processes of one run are told: a database, names and ports of its own. `ends` removes what that leaves behind. */
 export async function ownEnvironment(
-  { postgres, redis, rabbitmq, kafka }: Servers,
+  { postgres, mongodb, redis, rabbitmq, kafka }: Servers,
   ends: Ends,
 ): Promise<OwnEnvironment> {
   const databaseUrl = await ownDatabase(postgres, ends);
+  const mongodbUrl = ownMongodb(mongodb);
   const prefix = `${rabbitmq.namespace}.`;
   const ports = {
     orders: await freePort(),
@@ -69,6 +73,7 @@ export async function ownEnvironment(
   };
   const env = {
     DATABASE_URL: databaseUrl,
+    MONGODB_URL: mongodbUrl,
     REDIS_URL: redis.url,
     RABBITMQ_URL: rabbitmq.url,
     KAFKA_BROKERS: kafka.url,
@@ -99,6 +104,8 @@ async function start(servers: Servers, ends: Ends): Promise<Budget> {
   ]);
   ends.push(exchange.close, deadCopies.close, topic.close);
   const client = await connected(databaseUrl, ends);
+  const mongo = new MongoClient(mongodbUrl);
+  ends.push(() => mongo.close());
   return {
     env,
     prefix,
@@ -107,6 +114,7 @@ async function start(servers: Servers, ends: Ends): Promise<Budget> {
     rabbitmq: exchange,
     deadCopies,
     kafka: topic,
+    mongo: mongo.db(),
     output,
     pidOf: (name) => Number([...output().matchAll(new RegExp(`^${name} +is process (\\d+)$`, 'gm'))].at(-1)?.[1]),
     query: async (text, values = []) => (await client.query(text, [...values])).rows as never,
@@ -145,6 +153,13 @@ async function ownDatabase({ url, namespace }: TestServer, ends: Ends): Promise<
   const own = new URL(url);
   own.pathname = `/${namespace}_budget`;
   own.search = '';
+  return own.href;
+}
+
+/** The database of the test file, which is removed with it. */
+function ownMongodb({ url, namespace }: TestServer): string {
+  const own = new URL(url);
+  own.pathname = `/${namespace}`;
   return own.href;
 }
 

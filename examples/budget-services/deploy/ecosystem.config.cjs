@@ -1,5 +1,5 @@
-// The budget services under pm2, one app for each process. In the repository's root, after `npm run build`, with DATABASE_URL, REDIS_URL,
-// RABBITMQ_URL and KAFKA_BROKERS in the environment, which pm2 hands on to the apps:
+// The budget services under pm2, one app for each process. In the repository's root, after `npm run build`, with DATABASE_URL, MONGODB_URL,
+// REDIS_URL, RABBITMQ_URL and KAFKA_BROKERS in the environment, which pm2 hands on to the apps:
 //   node examples/budget-services/deploy/prepare.ts
 //   pm2 start examples/budget-services/deploy/ecosystem.config.cjs
 const path = require('node:path');

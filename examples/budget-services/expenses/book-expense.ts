@@ -1,10 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import type { Holdfast, SendOptions } from 'holdfast';
-import type { PoolClient } from 'pg';
+import type { SendOptions } from 'holdfast';
+import type { ClientSession } from 'mongodb';
 import { expenseBooked } from '../events.ts';
+import type { ExpenseService } from './expense-service.ts';
 
 /** An expense before it has an account. */
 export interface NewExpense {
+  readonly expenseId: string;
   /** The order it comes from; none when it was filed by hand. */
   readonly orderId?: string | undefined;
   readonly budgetId: string;
@@ -21,24 +22,17 @@ export class NoAccountError extends Error {
   }
 }
 
-/** Writes an expense and its message in the transaction it is given, and answers its id. */
+/** Writes an expense and its message in the transaction of the session. */
 export async function bookExpense(
-  tx: PoolClient,
-  hf: Holdfast<PoolClient>,
-  { orderId, budgetId, category, description, amountCents }: NewExpense,
+  session: ClientSession,
+  { collections: { accounts, expenses }, outbox }: Pick<ExpenseService, 'collections' | 'outbox'>,
+  { expenseId, orderId, budgetId, category, description, amountCents }: NewExpense,
   cause: SendOptions = {},
-): Promise<string> {
-  const found = await tx.query<{ account: string }>('select account from budget_expenses.account where category = $1', [
-    category,
-  ]);
-  const account = found.rows[0]?.account;
-  if (account === undefined) throw new NoAccountError(category);
-  const expenseId = randomUUID();
-  await tx.query(
-    `insert into budget_expenses.expense (expense_id, order_id, budget_id, account, description, amount_cents)
-     values ($1, $2, $3, $4, $5, $6)`,
-    [expenseId, orderId, budgetId, account, description, amountCents],
-  );
-  await hf.send(tx, expenseBooked, { expenseId, budgetId, account, description, amountCents }, cause);
-  return expenseId;
+): Promise<void> {
+  const found = await accounts.findOne({ _id: category }, { session });
+  if (!found) throw new NoAccountError(category);
+  const { account } = found;
+  const expense = { expenseId, orderId: orderId ?? null, budgetId, account, description, amountCents };
+  await expenses.insertOne(expense, { session });
+  await outbox.send(session, expenseBooked, { expenseId, budgetId, account, description, amountCents }, cause);
 }

@@ -2,20 +2,20 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Tracer } from '@opentelemetry/api';
 import { GraphQLError } from 'graphql';
 import { createSchema, createYoga } from 'graphql-yoga';
-import type { Holdfast } from 'holdfast';
 import { idempotent, runOf } from 'holdfast/graphql';
 import type { Idempotency } from 'holdfast/idempotency';
-import type { Pool, PoolClient } from 'pg';
+import type { ClientSession } from 'mongodb';
 import { z } from 'zod';
 import { inServerSpans } from '../parts/http-server-span.ts';
+import { openAccount } from './expense-collections.ts';
 import { ExpenseInput } from './expense-input.ts';
+import type { ExpenseService } from './expense-service.ts';
 import { fileExpense } from './file-expense.ts';
 
 /** What the API works with. */
 export interface GraphqlApiParts {
-  readonly hf: Holdfast<PoolClient>;
-  readonly pool: Pool;
-  readonly keys: Idempotency<PoolClient>;
+  readonly service: ExpenseService;
+  readonly keys: Idempotency<ClientSession>;
   readonly tracer: Tracer;
   /** Answers what is not `/graphql`. */
   readonly otherwise: RequestListener;
@@ -32,7 +32,7 @@ const TYPES = `
 `;
 
 /** `/graphql`, each mutation once for each `Idempotency-Key`. */
-export function graphqlApi({ hf, pool, keys, tracer, otherwise }: GraphqlApiParts): Server {
+export function graphqlApi({ service, keys, tracer, otherwise }: GraphqlApiParts): Server {
   const guard = idempotent(keys, {
     person: (request) => request.headers.get('x-user') ?? '',
     keyFormat: 'uuid-v4',
@@ -41,26 +41,17 @@ export function graphqlApi({ hf, pool, keys, tracer, otherwise }: GraphqlApiPart
   });
   const resolvers = {
     Query: {
-      expenses: async (_: unknown, { budgetId }: { budgetId: string }) => {
-        const { rows } = await pool.query(
-          `select expense_id as "expenseId", description, amount_cents::int as "amountCents"
-           from budget_expenses.expense where budget_id = $1`,
-          [budgetId],
-        );
-        return rows as object[];
-      },
+      expenses: (_: unknown, { budgetId }: { budgetId: string }) =>
+        service.collections.expenses.find({ budgetId }).toArray(),
     },
     Mutation: {
       addExpense: async (_: unknown, args: unknown, { request }: { request: Request }) => {
         const input = ExpenseInput.safeParse(args);
         if (!input.success) throw new GraphQLError(z.prettifyError(input.error));
-        return { expenseId: await fileExpense(pool, hf, runOf(request).childKey('expense'), input.data) };
+        return { expenseId: await fileExpense(service, runOf(request).childKey('expense'), input.data) };
       },
       openAccount: async (_: unknown, { category, account }: { category: string; account: string }) => {
-        await pool.query('insert into budget_expenses.account values ($1, $2) on conflict do nothing', [
-          category,
-          account,
-        ]);
+        await openAccount(service.collections.accounts, category, account);
         return account;
       },
     },

@@ -1,7 +1,7 @@
-// The service expenses: its APIs, its consumer of RabbitMQ and its way to Kafka in one process.
+// The service expenses: its APIs, its consumer of RabbitMQ and its way to Kafka in one process, all data in MongoDB.
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
-import { budgetService } from '../parts/budget-service.ts';
+import { mongoIdempotency } from 'holdfast/mongodb';
 import { ledgerWay } from '../parts/ledger-way.ts';
 import { ordersWay } from '../parts/orders-way.ts';
 import { relayOptions } from '../parts/relay-options.ts';
@@ -10,22 +10,27 @@ import { serviceMetrics } from '../parts/service-metrics.ts';
 import { readSettings } from '../parts/settings.ts';
 import { startTracing } from '../parts/tracing.ts';
 import { untilSignal } from '../../local-processes/until-signal.ts';
+import { expenseService } from './expense-service.ts';
 import { graphqlApi } from './graphql-api.ts';
 import { registerHandlers } from './handlers.ts';
 import { restApi } from './rest-api.ts';
 
 const settings = readSettings();
 const tracing = startTracing('expenses');
-const { hf, pool } = budgetService('expenses', settings, ordersWay(settings), ledgerWay(settings));
-registerHandlers(hf, settings.speed);
+const service = expenseService(settings);
+registerHandlers(service);
 const metrics = serviceMetrics();
-const running = await hf.start(relayOptions('expenses', settings, metrics));
-const { keys, stop: stopKeys } = requestKeys('expenses', pool, settings, metrics);
-const rest = restApi({ hf, keys, tracer: tracing.tracer, metrics });
+const options = relayOptions('expenses', settings, metrics);
+// Two parts that each have one broker: orders come from RabbitMQ, expenses leave through Kafka.
+const sending = await service.outbox.start({ ...options, transport: ledgerWay(settings).transport });
+const receiving = await service.inbox.start({ ...options, transport: ordersWay(settings).transport });
+const truth = mongoIdempotency({ db: service.db });
+const { keys, stop: stopKeys } = requestKeys('expenses', truth, settings, metrics);
+const rest = restApi({ service, keys, tracer: tracing.tracer, metrics });
 await rest.ready();
 // Both on one port, one span for each request.
 const otherwise: RequestListener = (request, response) => rest.routing(request, response);
-const api = graphqlApi({ hf, pool, keys, tracer: tracing.tracer, otherwise });
+const api = graphqlApi({ service, keys, tracer: tracing.tracer, otherwise });
 api.listen(settings.ports.expenses, settings.host);
 await once(api, 'listening');
 console.log(`expenses is ready: GraphQL at http://127.0.0.1:${settings.ports.expenses}/graphql`);
@@ -34,7 +39,8 @@ await untilSignal();
 api.close();
 api.closeAllConnections();
 await rest.close();
-await running.stop();
+await receiving.stop();
+await sending.stop();
 stopKeys();
-await pool.end();
+await service.client.close();
 await tracing.stop();

@@ -7,7 +7,10 @@ import { onceForEachKey, restApp, type RestAppParts, userOf } from '../parts/res
 import { OrderInput, placeOrder } from './place-order.ts';
 
 /** `POST /api/orders`, once for each `Idempotency-Key`: order, message and reply are one commit. */
-export function restApi({ hf, ...parts }: RestAppParts & { readonly hf: Holdfast<PoolClient> }): FastifyInstance {
+export function restApi({
+  hf,
+  ...parts
+}: RestAppParts<PoolClient> & { readonly hf: Holdfast<PoolClient> }): FastifyInstance {
   const app = restApp(parts);
   app.post('/api/orders', { preHandler: onceForEachKey(parts) }, async (request, reply) => {
     const input = OrderInput.safeParse(request.body);

@@ -3,7 +3,7 @@ import { type Holdfast, holdfast, type TransportRoute } from 'holdfast';
 import { postgres } from 'holdfast/postgres';
 import { traceSends } from 'holdfast/telemetry';
 import { Pool, type PoolClient } from 'pg';
-import { schemaOf, type ServiceName, type Settings } from './settings.ts';
+import { type PostgresService, schemaOf, type Settings } from './settings.ts';
 
 /** A service: its part of the database, and how its messages go. */
 export interface BudgetService {
@@ -11,9 +11,9 @@ export interface BudgetService {
   readonly pool: Pool;
 }
 
-/** Ties a service to its schema and to the brokers its messages go through. It starts nothing. */
+/** Ties a service with its data in PostgreSQL to its schema and to the brokers its messages go through. It starts nothing. */
 export function budgetService(
-  name: ServiceName,
+  name: PostgresService,
   { databaseUrl }: Settings,
   ...routes: readonly TransportRoute[]
 ): BudgetService {

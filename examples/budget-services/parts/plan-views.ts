@@ -1,11 +1,11 @@
-import { schemaOf, type ServiceName } from './settings.ts';
+import { type PostgresService, schemaOf } from './settings.ts';
 
 /**
  * The relations that the reliability plan of these services names, with the fields as it spells them, over the tables of the engine.
  * The outbox has what this service sent, the inbox what it took from a broker. A record of a request is found by a hash: its key is
  * not stored.
  */
-export function planViews(service: ServiceName): string {
+export function planViews(service: PostgresService): string {
   const schema = schemaOf(service);
   const head = 'i.head::jsonb';
   // Only of JSON can be said how its bytes read as text; those of gRPC are base64.

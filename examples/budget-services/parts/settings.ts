@@ -5,9 +5,16 @@ export const SERVICES = ['orders', 'expenses', 'transactions'] as const;
 
 export type ServiceName = (typeof SERVICES)[number];
 
+/** Those whose data is in PostgreSQL, each in a schema of its own; that of `expenses` is in MongoDB. */
+export const POSTGRES_SERVICES = ['orders', 'transactions'] as const;
+
+export type PostgresService = (typeof POSTGRES_SERVICES)[number];
+
 /** What all processes of the example are told, by the environment. */
 export interface Settings {
   readonly databaseUrl: string;
+  /** Where the data of `expenses` is, with the name of the database. */
+  readonly mongodbUrl: string;
   readonly redisUrl: string;
   readonly rabbitmqUrl: string;
   readonly kafkaBrokers: readonly string[];
@@ -27,7 +34,7 @@ export interface Settings {
 }
 
 /** The schema that holds all tables of a service, its outbox too. */
-export function schemaOf(service: ServiceName): string {
+export function schemaOf(service: PostgresService): string {
   return `budget_${service}`;
 }
 
@@ -36,6 +43,7 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env): Settings {
   const read = new Environment(env);
   const settings: Settings = {
     databaseUrl: read.text('DATABASE_URL', 'postgres://postgres@127.0.0.1:5432/postgres'),
+    mongodbUrl: read.text('MONGODB_URL', 'mongodb://127.0.0.1:27017/budget_expenses?directConnection=true'),
     redisUrl: read.text('REDIS_URL', 'redis://127.0.0.1:6379'),
     rabbitmqUrl: read.text('RABBITMQ_URL', 'amqp://guest:guest@127.0.0.1:5672'),
     kafkaBrokers: read.text('KAFKA_BROKERS', '127.0.0.1:9092').split(','),

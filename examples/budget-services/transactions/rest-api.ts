@@ -8,7 +8,10 @@ import { recordTransaction } from './record-transaction.ts';
 import { TransactionInput } from './transaction-input.ts';
 
 /** `POST /api/transactions`, once for each `Idempotency-Key`: transaction, message and reply are one commit. */
-export function restApi({ hf, ...parts }: RestAppParts & { readonly hf: Holdfast<PoolClient> }): FastifyInstance {
+export function restApi({
+  hf,
+  ...parts
+}: RestAppParts<PoolClient> & { readonly hf: Holdfast<PoolClient> }): FastifyInstance {
   const app = restApp(parts);
   app.post('/api/transactions', { preHandler: onceForEachKey(parts) }, async (request, reply) => {
     const input = TransactionInput.safeParse(request.body);
