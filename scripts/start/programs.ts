@@ -36,6 +36,7 @@ export const PROGRAMS: readonly Program[] = [
     about: 'three services on RabbitMQ and Kafka, one trace',
     servers: {
       DATABASE_URL: 'embeddedPostgres',
+      MONGODB_URL: 'mongodb',
       REDIS_URL: 'redis',
       RABBITMQ_URL: 'rabbitmq',
       KAFKA_BROKERS: 'kafka',

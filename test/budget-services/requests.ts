@@ -21,6 +21,8 @@ export interface Sent {
   readonly spanId: string;
   /** Once more; with another amount it is another request. */
   send(amountCents?: number): Promise<Told>;
+  /** Once more, to the processes of another. */
+  sendTo(other: Ports): Promise<Told>;
 }
 
 type Protocol = 'REST' | 'REST expense' | 'REST transaction' | 'GraphQL' | 'gRPC';
@@ -29,25 +31,25 @@ type Protocol = 'REST' | 'REST expense' | 'REST transaction' | 'GraphQL' | 'gRPC
 export function requestOf(budget: Ports, protocol: Protocol, budgetId: string, category = 'office'): Sent {
   const [key, traceId, spanId] = [randomUUID(), randomBytes(16).toString('hex'), randomBytes(8).toString('hex')];
   const headers = { 'x-user': 'ada', 'idempotency-key': key, traceparent: `00-${traceId}-${spanId}-01` };
-  const send = (amountCents = 100): Promise<Told> => {
-    if (protocol === 'gRPC') return record(budget, headers, { budgetId, description: 'pen', amountCents });
+  const sendTo = ({ ports }: Ports, amountCents = 100): Promise<Told> => {
+    if (protocol === 'gRPC') return record({ ports }, headers, { budgetId, description: 'pen', amountCents });
     if (protocol === 'REST') {
       const body = { budgetId, category, item: 'pen', amountCents };
-      return post(`http://127.0.0.1:${budget.ports.orders}/api/orders`, headers, body);
+      return post(`http://127.0.0.1:${ports.orders}/api/orders`, headers, body);
     }
     const description = 'pen';
     if (protocol === 'REST expense') {
       const body = { budgetId, category, description, amountCents };
-      return post(`http://127.0.0.1:${budget.ports.expenses}/api/expenses`, headers, body);
+      return post(`http://127.0.0.1:${ports.expenses}/api/expenses`, headers, body);
     }
     if (protocol === 'REST transaction') {
       const body = { budgetId, description, amountCents };
-      return post(`http://127.0.0.1:${budget.ports.transactionsRest}/api/transactions`, headers, body);
+      return post(`http://127.0.0.1:${ports.transactionsRest}/api/transactions`, headers, body);
     }
     const added = `addExpense(budgetId: "${budgetId}", category: "${category}", description: "pen", amountCents: ${amountCents})`;
-    return mutate(budget, `${added} { expenseId }`, headers);
+    return mutate({ ports }, `${added} { expenseId }`, headers);
   };
-  return { traceId, spanId, send };
+  return { traceId, spanId, sendTo, send: (amountCents) => sendTo(budget, amountCents) };
 }
 
 /** Sends a mutation. */

@@ -104,7 +104,7 @@ async function start(servers: Servers, ends: Ends): Promise<Budget> {
   ]);
   ends.push(exchange.close, deadCopies.close, topic.close);
   const client = await connected(databaseUrl, ends);
-  const mongo = new MongoClient(mongodbUrl);
+  const mongo = new MongoClient(own['MONGODB_URL'] ?? '');
   ends.push(() => mongo.close());
   return {
     env,

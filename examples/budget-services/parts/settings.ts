@@ -13,7 +13,7 @@ export type PostgresService = (typeof POSTGRES_SERVICES)[number];
 /** What all processes of the example are told, by the environment. */
 export interface Settings {
   readonly databaseUrl: string;
-  /** Where the data of `expenses` is, with the name of the database. */
+  /** Where the data of `expenses` is, with the name of the database: `budget_expenses` unless it names another. */
   readonly mongodbUrl: string;
   readonly redisUrl: string;
   readonly rabbitmqUrl: string;
@@ -43,7 +43,9 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env): Settings {
   const read = new Environment(env);
   const settings: Settings = {
     databaseUrl: read.text('DATABASE_URL', 'postgres://postgres@127.0.0.1:5432/postgres'),
-    mongodbUrl: read.text('MONGODB_URL', 'mongodb://127.0.0.1:27017/budget_expenses?directConnection=true'),
+    mongodbUrl: withDatabase(
+      read.text('MONGODB_URL', 'mongodb://127.0.0.1:27017/budget_expenses?directConnection=true'),
+    ),
     redisUrl: read.text('REDIS_URL', 'redis://127.0.0.1:6379'),
     rabbitmqUrl: read.text('RABBITMQ_URL', 'amqp://guest:guest@127.0.0.1:5672'),
     kafkaBrokers: read.text('KAFKA_BROKERS', '127.0.0.1:9092').split(','),
@@ -61,4 +63,9 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env): Settings {
   };
   read.check();
   return settings;
+}
+
+/** The URL of a MongoDB with a database in it. It may have several hosts, and is no `URL`. */
+function withDatabase(url: string): string {
+  return url.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?(?=\?|$)/, '$1/budget_expenses');
 }
