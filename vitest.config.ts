@@ -16,6 +16,9 @@ const always = {
   experimental: { viteModuleRunner: false, nodeLoader: false },
 } as const;
 
+// What takes longer to bring than all else takes to run is for the full amounts alone.
+const onlyInFull = process.env['HOLDFAST_TEST_AMOUNT'] === 'full' ? [] : ['test/http/real-gitea.test.ts'];
+
 export default defineConfig({
   test: {
     // Most tests wait for sockets and processes; vitest's own choice leaves one of two cores idle.
@@ -38,13 +41,14 @@ export default defineConfig({
           ...always,
           name: 'real',
           include: ['test/**/*.test.ts', 'examples/**/*.test.ts', 'bench/**/*.test.ts'],
+          exclude: onlyInFull,
           pool: 'forks',
           globalSetup: ['test/support/global-setup.ts'],
           // Sockets, browsers and processes on a busy machine: the limit only ends what hangs, it judges nothing.
           testTimeout: 240_000,
           expect: { poll: { timeout: 180_000 } },
           // The first test that needs a server may have to install it.
-          hookTimeout: 300_000,
+          hookTimeout: process.env['HOLDFAST_TEST_AMOUNT'] === 'full' ? 3_600_000 : 300_000,
         },
       },
     ],

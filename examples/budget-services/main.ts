@@ -1,9 +1,13 @@
 // node examples/budget-services/main.ts: all processes of the example, on the servers that the environment names.
 import { fileURLToPath } from 'node:url';
+import type { Board } from '../local-page/board-state.ts';
+import { askedPort } from '../local-page/free-port.ts';
 import { SettingsError } from '../local-processes/environment.ts';
 import { type Kept, NotReadyError, ProcessKeeper } from '../local-processes/process-keeper.ts';
 import { reachServers, UnreachableError } from '../local-processes/reach-server.ts';
 import { untilSignal } from '../local-processes/until-signal.ts';
+import { commandsOf, serveBudgetPage } from './budget-page.ts';
+import { otherPorts } from './local-ports.ts';
 import { readSettings, type Settings } from './parts/settings.ts';
 import { prepare } from './prepare.ts';
 import { serversOf } from './servers.ts';
@@ -25,7 +29,9 @@ const PROCESSES: readonly Kept[] = [
   },
 ];
 
+const pagePort = askedPort();
 try {
+  Object.assign(process.env, await otherPorts(process.env));
   await run(readSettings());
 } catch (error) {
   const isExpected = [SettingsError, UnreachableError, NotReadyError].some((kind) => error instanceof kind);
@@ -40,13 +46,20 @@ async function run(settings: Settings): Promise<void> {
   const collector = process.env[ENDPOINT] ? undefined : await collectTraces(settings.tracesPort);
   const keeper = new ProcessKeeper({ ...process.env, [ENDPOINT]: process.env[ENDPOINT] || collector?.url });
   const asked = untilSignal();
-  try {
-    await Promise.race([asked, Promise.all(PROCESSES.map((kept) => keeper.start(kept)))]);
-    console.log(welcome(settings, collector));
-    await asked;
-  } finally {
+  const stop = async (): Promise<void> => {
     await keeper.stop();
     collector?.close();
+  };
+  try {
+    const started = Promise.all(PROCESSES.map((kept) => keeper.start(kept))).then(() => true);
+    if (!(await Promise.race([asked.then(() => false), started]))) return;
+    const commands = commandsOf(settings);
+    const page = await serveBudgetPage({ settings, collector, commands, asked: pagePort, onNoPort: stop });
+    console.log(welcome(settings, collector, page.url, commands));
+    await asked;
+    await page.close();
+  } finally {
+    await stop();
   }
 }
 
@@ -59,10 +72,16 @@ async function collectTraces(port: number): Promise<TraceCollector> {
   }
 }
 
-function welcome({ ports, transactionsRestPort, relayPort }: Settings, collector: TraceCollector | undefined): string {
+function welcome(
+  { ports, transactionsRestPort, relayPort }: Settings,
+  collector: TraceCollector | undefined,
+  page: string,
+  commands: Board['commands'],
+): string {
   return `
   All is ready.
 
+  Open          ${page}   what came in, what was handled, dead letters; a console for each service
   orders        REST     http://127.0.0.1:${ports.orders}/api/orders
   expenses      GraphQL  http://127.0.0.1:${ports.expenses}/graphql
                 REST     http://127.0.0.1:${ports.expenses}/api/expenses
@@ -70,7 +89,11 @@ function welcome({ ports, transactionsRestPort, relayPort }: Settings, collector
                 REST     http://127.0.0.1:${transactionsRestPort}/api/transactions
   metrics       of each  http://127.0.0.1:${ports.orders}/metrics, and at ${ports.expenses}, ${transactionsRestPort}; of the relay at ${relayPort}
   traces        ${collector ? `${collector.url}/traces` : `go to ${process.env[ENDPOINT]}`}
-  Try           examples/budget-services/README.md, in another terminal
+
+  In another terminal, in this folder:
+
+${commands.map(({ about, command }) => `  ${about}:\n    ${command}\n`).join('\n')}
+  More          examples/budget-services/README.md
   Stop          Ctrl-C
 `;
 }

@@ -40,7 +40,7 @@ export function boardListener({ read, mounts = {}, routes = [] }: BoardOptions):
 /** A page that listens. */
 export interface RunningBoard {
   readonly url: string;
-  close(): void;
+  close(): Promise<void> | void;
 }
 
 /** Serves it on this machine alone; 0 is any free port. Rejects with the system's error where the port is taken. */

@@ -1,6 +1,9 @@
+import { isHoldfastError } from '../kernel/error.ts';
 import type { StandardSchema } from '../kernel/standard-schema.ts';
+import type { Classify } from '../retry/failure.ts';
 import type { CallOptions } from './call-options.ts';
 import type { ServiceClientOptions } from './client-options.ts';
+import { answerOf } from './error-answer.ts';
 import { type Health, probeHealth, type ProbeOptions } from './probe-health.ts';
 import { requireObject } from './require-object.ts';
 import { type CreateRequest, serviceClient } from './service-client.ts';
@@ -79,8 +82,8 @@ const CONFLICTS = [409, 422];
 /** A client for the REST API of Gitea and Forgejo (`baseUrl` ends in `/api/v1`). */
 export function gitHost(options: GitHostOptions): GitHost {
   requireObject('gitHost()', 'options', options, 'pass an object with baseUrl and token');
-  const { token, ...rest } = options;
-  const client = serviceClient({ authScheme: 'token', ...rest, bearer: token });
+  const { token, classify, ...rest } = options;
+  const client = serviceClient({ authScheme: 'token', ...rest, classify: retryLostRaces(classify), bearer: token });
   const ensure = async <T>(request: EnsureRequest, schema: StandardSchema<T>): Promise<Ensured<T>> => {
     const { created, data } = await client.createIfAbsent({ conflicts: CONFLICTS, ...request, schema });
     // Checked by the schema, both when it was made and when it was found.
@@ -103,6 +106,18 @@ export function gitHost(options: GitHostOptions): GitHost {
       return { created, value: { path: at, sha }, matches: created || unwrapped(value['content']) === content };
     },
     health: (probe = {}) => probeHealth(client, { operation: 'git.health', path: '/version', ...probe }),
+  };
+}
+
+// Gitea answers 403 when another commit reached the branch first; nothing was written then, and the next attempt begins from there.
+const LOST_RACE = /cannot lock ref/;
+
+function retryLostRaces(before: Classify | undefined): Classify {
+  return (error) => {
+    const own = before?.(error);
+    if (own !== undefined) return own;
+    const answer = isHoldfastError(error, 'HTTP_STATUS') ? answerOf(error) : undefined;
+    return answer?.status === 403 && LOST_RACE.test(answer.text) ? 'retry' : undefined;
   };
 }
 

@@ -79,6 +79,7 @@ export async function ownEnvironment(
     KAFKA_BROKERS: kafka.url,
     BUDGET_PREFIX: prefix,
     BUDGET_SPEED: '20',
+    PORT: '0',
     ORDERS_PORT: String(ports.orders),
     EXPENSES_PORT: String(ports.expenses),
     TRANSACTIONS_PORT: String(ports.transactions),

@@ -19,10 +19,14 @@ test('the growth backend that npm start runs says where everything is, and Ctrl-
   redis,
 }) => {
   const DATABASE_URL = await freshDatabase(postgres);
-  const env = { DATABASE_URL, REDIS_URL: redis.url, GROWTH_PREFIX: `${redis.namespace}:start:` };
+  const env = { DATABASE_URL, REDIS_URL: redis.url, GROWTH_PREFIX: `${redis.namespace}:start:`, PORT: '0' };
   const program = run(MAIN, [], { ...env, HOLDFAST_BROUGHT_NODE: '/brought/bin' });
   const output = await program.until(/Stop +Ctrl-C/);
-  expect(output).toContain(`    export PATH='/brought/bin':"$PATH"\n`);
+  expect(output).toMatch(/^ {4}export .* PATH='\/brought\/bin':"\$PATH"$/m);
+  const page = /^ +Open +(\S+)/m.exec(output)?.[1] ?? '';
+  expect(await (await fetch(page)).text()).toContain('/board.js');
+  expect((await fetch(`${page}/console/`)).status).toBe(200);
+  expect(await (await fetch(`${page}/board`)).json()).toMatchObject({ title: 'Growth backend' });
   const url = /^ +api +(\S+)$/m.exec(output)?.[1] ?? '';
   expect((await fetch(url, { method: 'POST' })).status).toBe(401);
   const pids = [...output.matchAll(/is process (\d+)$/gm)].map(([, pid]) => Number(pid));

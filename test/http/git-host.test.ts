@@ -99,6 +99,23 @@ describe('a Git host', () => {
     expect(service.seen).toHaveLength(1);
   });
 
+  test('a file whose commit lost the race for the branch is written again, and a 403 that means "forbidden" is not [S0.6]', async () => {
+    const lost = `cannot lock ref 'refs/heads/main': is at 27b6 but expected c2d0`;
+    await using service = await startService((_, response, i) =>
+      i === 0
+        ? sendJson(response, 403, { message: lost })
+        : sendJson(response, 201, { content: { path: FILE.path, sha: 'sha-1' } }),
+    );
+    expect(await client(service).ensureFile(FILE)).toMatchObject({ created: true, matches: true });
+    expect(service.seen.map((one) => one.method)).toEqual(['POST', 'POST']);
+
+    await using closed = await startService((_, response) =>
+      sendJson(response, 403, { message: 'user should have a permission to write to the repo' }),
+    );
+    await expect(client(closed).ensureFile(FILE)).rejects.toMatchObject({ details: { status: 403 } });
+    expect(closed.seen).toHaveLength(1);
+  });
+
   test('repositories of organizations and of the token itself have their own places [S0.6]', async () => {
     await using service = await startService((_, response) =>
       sendJson(response, 201, { id: 1, name: 'n', full_name: 'o/n' }),

@@ -9,6 +9,8 @@ export function inServerSpans(tracer: Tracer, answer: RequestListener): RequestL
   return (request: IncomingMessage, response: ServerResponse) => {
     const { method = 'GET', url = '/' } = request;
     const path = url.split('?')[0] ?? '/';
+    // It is asked for again and again, and by nobody's request.
+    if (path === '/metrics') return answer(request, response);
     const caller = propagation.extract(context.active(), request.headers);
     const attributes = { 'http.request.method': method, 'url.path': path };
     const span = tracer.startSpan(`${method} ${path}`, { kind: SpanKind.SERVER, attributes }, caller);

@@ -1,6 +1,7 @@
 import type { Service } from '../service.ts';
 import { chromium } from './chromium.ts';
 import { embeddedPostgres } from './embedded-postgres.ts';
+import { gitea } from './gitea.ts';
 import { kafka } from './kafka.ts';
 import { kafkaJars } from './kafka-jars.ts';
 import { kubernetesValidate } from './kubernetes-validate.ts';
@@ -23,6 +24,7 @@ import { redisServer } from './redis-server.ts';
 export const SERVICES = {
   chromium,
   embeddedPostgres,
+  gitea,
   kafka,
   kafkaJars,
   kubernetesValidate,
