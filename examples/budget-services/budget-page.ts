@@ -30,7 +30,7 @@ export async function serveBudgetPage(options: BudgetPageOptions): Promise<Runni
   const mongo = new MongoClient(settings.mongodbUrl);
   const operators = {
     orders: postgresOperator({ pool, schema: schemaOf('orders') }),
-    expenses: mongoOperator({ db: mongo.db(), service: 'expenses' }),
+    expenses: mongoOperator({ db: mongo.db() }),
     transactions: postgresOperator({ pool, schema: schemaOf('transactions') }),
   };
   const services = SERVICES.map((name) => ({
