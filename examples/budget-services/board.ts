@@ -13,7 +13,7 @@ export interface MeasuredProcess {
 }
 
 /** A service whose database has a console. */
-export interface OperatedService {
+interface OperatedService {
   readonly name: string;
   readonly operator: Operator;
   /** Such as `/console/orders/`. */
