@@ -1,7 +1,7 @@
 import type { Collection, Db } from 'mongodb';
 
 /** An expense. Its `_id` is made by the driver: a second one for the same order would be seen. */
-export interface Expense {
+interface Expense {
   readonly expenseId: string;
   /** The order it comes from; `null` when it was filed by hand. */
   readonly orderId: string | null;
