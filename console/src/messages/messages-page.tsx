@@ -45,7 +45,7 @@ const COLUMNS: readonly Column<ListedMessage>[] = [
 
 function KeyLink({ value }: { readonly value: string }): ReactElement {
   return (
-    <Link to="/messages" search={{ key: value }} className="mono" title={value}>
+    <Link to="/messages" search={{ key: value }} className="mono key-link" title={value}>
       <bdi>{shortKey(value)}</bdi>
     </Link>
   );
