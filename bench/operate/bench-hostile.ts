@@ -11,7 +11,7 @@ import { type Api, startApi } from './api-client.ts';
 const CONNECTIONS = 200;
 const ROUNDS_PER_ROUND = 50;
 const GOAL_MS = 100;
-const MOST_GROWTH_MB = 64;
+const MOST_GROWTH_MB = 128;
 
 /** How long `healthz` takes while 200 connections pipeline, drip and never read, and what the process grows by. */
 export async function benchHostile({ url }: BenchDatabase, rounds: number): Promise<Result[]> {
