@@ -16,7 +16,10 @@ export interface RequestFacts {
 
 /** What viewers must not see. */
 export interface Redaction {
-  /** Places in payloads: `customer.email`, `card.*`, `items.*.iban`; in headers: `headers.authorization`. Case counts. */
+  /**
+   * Places in payloads: `customer.email`, `card.*`, `items.*.iban`; in headers, wherever they stand: `headers.x-user-email`. Case does not
+   * count, and a place in a list is any place: `items[0].iban` hides every `iban`.
+   */
   readonly paths: readonly string[];
   /** Who sees them nevertheless: this role and above. Default `admin`; `nobody`. */
   readonly visibleTo?: Role | 'nobody' | undefined;
