@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { ROUTES } from '../../src/qstash/all-routes.ts';
 import { matchPath } from '../../src/qstash/match-path.ts';
+import { as, scriptedOperator, serveHere, TOKENS } from '../server/serving.ts';
 import { needs } from '../support/needs.ts';
 import { sharedQstash } from '../qstash/qstash-here.ts';
 import type { Sink } from '../qstash/sink.ts';
@@ -257,6 +258,14 @@ test('operators see what all tenants have, with whose it is', async ({ postgres 
   const { items } = await deliveries.messages.list({ queue: '@delta/night' }, { limit: 10 });
   expect(items.map((one) => one.messageId)).toEqual([messageId]);
   expect((await deliveries.messages.list({ queue: 'night' }, { limit: 10 })).items).toEqual([]);
+  const { url: ops } = await serveHere({ operator: scriptedOperator().operator, deliveries, tokens: TOKENS });
+  const shown = async (path: string): Promise<unknown> =>
+    (await fetch(`${ops}/api/delivery/${path}`, { headers: as('viewer') })).json();
+  const request = { tenant: 'delta', queue: 'night' };
+  expect(await shown(`messages/${String(messageId)}`)).toMatchObject({ item: { request } });
+  expect(await shown('messages?queue=@delta/night')).toMatchObject({ items: [{ messageId, request }] });
+  expect(await shown('messages?tenant=delta')).toMatchObject({ items: [{ messageId }] });
+  expect(await shown('queues')).toContainEqual(expect.objectContaining({ name: '@delta/night', isPaused: true }));
   const tokens = await deliveries.tokens.list();
   expect(tokens.find(({ name }) => name === 'delta')).toMatchObject({ tenant: 'delta' });
   expect(tokens.find(({ name }) => name === 'tests')).toMatchObject({ tenant: 'default' });

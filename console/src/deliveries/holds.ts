@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { wholeQuery } from '../api/delivery-queries.ts';
 import { type Delivery, destinationOf } from './delivery-state.ts';
+import { storedNames } from './stored-names.ts';
 
 /** What keeps a delivery that is due from being tried. */
 export interface Hold {
@@ -16,8 +17,10 @@ export function useHolds(): (delivery: Pick<Delivery, 'request' | 'state'>) => H
   const { data: destinations = [] } = useQuery(wholeQuery('delivery/destinations'));
   const { data: queues = [] } = useQuery(wholeQuery('delivery/queues'));
   const { data: flows = [] } = useQuery(wholeQuery('delivery/flow-controls'));
-  return ({ state, request: { queue, flowKey, endpointId, url } }) => {
+  return ({ state, request }) => {
     if (state !== 'waiting') return undefined;
+    const { endpointId, url } = request;
+    const { queue, flowKey } = storedNames(request);
     if (queues.some(({ name, isPaused }) => name === queue && isPaused)) return { kind: 'queue', name: queue ?? '' };
     if (flows.some(({ key, isPaused }) => key === flowKey && isPaused)) {
       return endpointId === undefined ? { kind: 'flow', name: flowKey ?? '' } : { kind: 'endpoint', name: endpointId };

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import type { Delivery } from './delivery-state.ts';
+import { storedNames } from './stored-names.ts';
 
 /** It stands in a line besides that of its destination, or came from somewhere. */
 export function hasLine({ queue, flowKey, scheduleId, group, endpointId }: Delivery['request']): boolean {
@@ -8,9 +9,9 @@ export function hasLine({ queue, flowKey, scheduleId, group, endpointId }: Deliv
 }
 
 /** The line a delivery stands in besides that of its destination. */
-export function LineLink({
-  request: { queue, flowKey, scheduleId, group, endpointId },
-}: Pick<Delivery, 'request'>): ReactElement {
+export function LineLink({ request }: Pick<Delivery, 'request'>): ReactElement {
+  const { endpointId } = request;
+  const { queue, flowKey, scheduleId, group } = storedNames(request);
   if (endpointId !== undefined) {
     return (
       <Link to="/endpoints/$id" params={{ id: endpointId }} title={endpointId}>
