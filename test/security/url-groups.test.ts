@@ -1,7 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { Pool } from 'pg';
 import { expect, onTestFinished } from 'vitest';
+import { postgresDelivery } from '../../src/postgres/delivery/postgres-delivery.ts';
+import { migrate } from '../../src/postgres/index.ts';
 import { needs } from '../support/needs.ts';
 import { type QstashHere, sharedQstash } from '../qstash/qstash-here.ts';
 import { V2Caller } from './v2-caller.ts';
@@ -9,6 +14,8 @@ import { V2Caller } from './v2-caller.ts';
 const test = needs('postgres');
 const qstashHere = sharedQstash();
 
+const INTAKE = new URL('intake-process.ts', import.meta.url);
+const DELIVERING = new URL('delivering-process.ts', import.meta.url);
 const MEBIBYTE = 1_048_576;
 const BODY = 'x'.repeat(1_000_000);
 const LATER = { 'upstash-delay': '1h' };
@@ -21,10 +28,11 @@ async function asked(child: ChildProcess): Promise<Readonly<Record<string, numbe
 
 /** A server in a process of its own over the same schema. */
 async function intakeProcess(
-  { schema, token }: QstashHere,
+  { schema, token }: Pick<QstashHere, 'schema' | 'token'>,
   url: string,
+  program: URL = INTAKE,
 ): Promise<{ readonly v2: V2Caller; peakBytes(): Promise<number> }> {
-  const child = fork(fileURLToPath(new URL('intake-process.ts', import.meta.url)), [url, schema]);
+  const child = fork(fileURLToPath(program), [url, schema]);
   onTestFinished(() => void child.kill());
   const [{ port }] = (await once(child, 'message')) as [{ port: number }];
   return {
@@ -101,6 +109,41 @@ test('six megabytes in a batch are taken in; six to a hundred endpoints are refu
   }));
   expect((await v2.ask('POST', 'batch', { body: many })).status).toBe(413);
   expect((await v2.ask('DELETE', 'messages?url=https://example.com/six')).json).toEqual({ cancelled: 6 });
+});
+
+test('what waits for a destination that does not answer is not in memory, however small it is stored', async ({
+  postgres,
+}) => {
+  const schema = `${postgres.namespace}_waiting`;
+  const pool = new Pool({ connectionString: postgres.url });
+  onTestFinished(() => pool.end());
+  const connection = await pool.connect();
+  await migrate(connection, { schema }).finally(() => connection.release());
+  const { tokens } = postgresDelivery({ pool, schema });
+  const { token } = await tokens.create('waiting', ['admin']);
+  let held = 0;
+  const sink = createServer((request, response) => {
+    request.resume();
+    if (request.url === '/answered') response.end();
+    else held += 1;
+  }).listen(0, '127.0.0.1');
+  await once(sink, 'listening');
+  onTestFinished(() => {
+    sink.close();
+    sink.closeAllConnections();
+  });
+  const url = `http://127.0.0.1:${(sink.address() as AddressInfo).port}`;
+  const { v2, peakBytes } = await intakeProcess({ schema, token }, postgres.url, DELIVERING);
+  const endpoints = Array.from({ length: 100 }, (_, at) => ({ url: `${url}/${at}` }));
+  await v2.ask('POST', 'topics/waiting/endpoints', { body: { endpoints } });
+  await v2.ask('POST', `publish/${url}/answered`, { body: BODY });
+  await expect.poll(async () => (await v2.ask('GET', 'events?state=DELIVERED')).text).toContain('/answered');
+  const before = await peakBytes();
+  for (let nth = 0; nth < 3; nth += 1)
+    expect((await v2.ask('POST', 'publish/waiting', { body: BODY })).status).toBe(201);
+  await expect.poll(() => held).toBeGreaterThanOrEqual(8);
+  const grownBytes = (await peakBytes()) - before;
+  expect(grownBytes / MEBIBYTE).toBeLessThan(100);
 });
 
 test('every endpoint of a group gets the body byte for byte: text, bytes, none, and from a schedule', async ({

@@ -5,6 +5,10 @@ import type { Row } from '../driver/driver.ts';
 
 /** A payload above this many stored bytes is not read ahead: it is fetched when its message is started. */
 const READ_AHEAD_BYTES = 32_768;
+/** Nor is one that is longer than this as text: what a sender makes of one letter is stored a hundred times smaller. */
+const READ_AHEAD_LENGTH = 131_072;
+/** What is stored in so many bytes is not longer than that: looking is spared, for nearly all messages. */
+const SURELY_SHORT_BYTES = 1_024;
 
 /** How many columns `deliveryColumns` gives. */
 export const DELIVERY_WIDTH = 10;
@@ -14,7 +18,9 @@ export const DELIVERY_WIDTH = 10;
  * null where everything in it is as usual. Most of what a drain costs is the decoding of columns.
  */
 export function deliveryColumns(payload: 'always' | 'small'): string {
-  const small = `case when pg_column_size(d.payload) <= ${READ_AHEAD_BYTES} then d.payload::text end`;
+  const isShort = `pg_column_size(d.payload) <= ${SURELY_SHORT_BYTES} or pg_column_size(d.payload) <= ${READ_AHEAD_BYTES}
+    and octet_length(d.payload::text) <= ${READ_AHEAD_LENGTH}`;
+  const small = `case when ${isShort} then d.payload::text end`;
   return `d.unit, d.seq, d.id, d.type, d.key, ${payload === 'always' ? 'd.payload::text' : small}, d.source,
     (date_part('epoch', d.created_at) * 1000)::bigint, d.traceparent,
     case when d.version = 0 and d.attempts = 0 and d.cycle = 0 and d.rerun = 0 and d.starts = 0 and d.retry is null and d.faults is null
