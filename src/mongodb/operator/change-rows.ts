@@ -33,11 +33,11 @@ export function rowChanges(parts: OperatorParts): RowChanges {
         { $set: { failures: cyclesWith(found, change.by.actor) } },
         { $set: { ...AGAIN, replays: { $add: ['$replays', 1] } } },
       ];
-      return changeRows(parts, rows, ['dead'], change, pipeline);
+      return inPieces(rows, (some) => changeRows(parts, some, ['dead'], change, pipeline));
     },
     async discard(rows, states, change) {
       await prepared();
-      return changeRows(parts, rows, states, change, discarded);
+      return inPieces(rows, (some) => changeRows(parts, some, states, change, discarded));
     },
   };
 }
@@ -74,6 +74,20 @@ function cyclesWith({ handler }: FoundRow, replayedBy: string | null): Document 
     replayedBy: { $literal: replayedBy },
   };
   return { $slice: [{ $concatArrays: [KEPT, [cycle]] }, -MOST_CYCLES] };
+}
+
+/** In one transaction. Thousands in one would be rolled back again and again: the server keeps all of it in memory. */
+const MOST_AT_ONCE = 500;
+
+/** One transaction for each piece. How many were changed in all. */
+async function inPieces(
+  rows: readonly FoundRow[],
+  change: (some: readonly FoundRow[]) => Promise<number>,
+): Promise<number> {
+  let count = 0;
+  for (let from = 0; from < rows.length; from += MOST_AT_ONCE)
+    count += await change(rows.slice(from, from + MOST_AT_ONCE));
+  return count;
 }
 
 async function changeRows(
