@@ -65,9 +65,9 @@ test('200 hostile connections neither fill the memory of a server nor keep it fr
       }
     }),
   );
-  // Whoever queues too much, and whoever reads nothing of a large response, is closed; all the while others are answered.
+  // Whoever queues too much is closed; all the while others are answered. What of ten responses fits into the kernel is none of ours.
   let [most, answered] = [before, 0];
-  const greedy = clients.filter((_, i) => [0, 1, 4].includes(i % KINDS));
+  const greedy = clients.filter((_, i) => [0, 4].includes(i % KINDS));
   while (answered < 200 || greedy.some((client) => !client.isClosed())) {
     expect(await isAlive()).toBe(true);
     answered += 1;
