@@ -147,14 +147,14 @@ async function findNode() {
 }
 
 /** A lock file is how npm is made to compare what it fetches with a checksum that is ours and not the registry's. */
-async function writeLock(folder, name, integrity) {
-  const dependencies = { [name]: NODE_TO_BRING };
-  const packages = { '': { dependencies }, [`node_modules/${name}`]: { version: NODE_TO_BRING, integrity } };
+async function writeLock(folder, packageName, integrity) {
+  const dependencies = { [packageName]: NODE_TO_BRING };
+  const packages = { '': { dependencies }, [`node_modules/${packageName}`]: { version: NODE_TO_BRING, integrity } };
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }));
   await writeFile(join(folder, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, requires: true, packages }));
 }
 
-async function bringNode(home, node, name, integrity) {
+async function bringNode(home, node, packageName, integrity) {
   if (existsSync(node)) return;
   console.error(`Node ${process.version} is too old here: fetching Node ${NODE_TO_BRING} into ${home} (once) …`);
   for (const name of await readdir(CACHE)) {
@@ -163,7 +163,7 @@ async function bringNode(home, node, name, integrity) {
   const fetching = join(CACHE, `fetching-${randomBytes(4).toString('hex')}`);
   await mkdir(fetching, { recursive: true });
   try {
-    await writeLock(fetching, name, integrity);
+    await writeLock(fetching, packageName, integrity);
     const install = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
     await quietly(process.execPath, [findNpm(), ...install, '--prefix', fetching], {
       cwd: fetching,
@@ -173,7 +173,7 @@ async function bringNode(home, node, name, integrity) {
   } catch (error) {
     if (error.message.includes('EINTEGRITY')) {
       throw new Advice(
-        `The package ${name}@${NODE_TO_BRING} that npm fetched does not have the checksum in scripts/run.mjs: it was not run, and nothing of it was kept.\nCheck which registry npm uses, or install Node 22.19 or newer yourself (https://nodejs.org), then run the same command again.`,
+        `The package ${packageName}@${NODE_TO_BRING} that npm fetched does not have the checksum in scripts/run.mjs: it was not run, and nothing of it was kept.\nCheck which registry npm uses, or install Node 22.19 or newer yourself (https://nodejs.org), then run the same command again.`,
       );
     }
     throw new Advice(

@@ -8,9 +8,10 @@ export interface GithubWebhooksOptions {
   /** As they were typed into the settings of the webhook or the app. Any of them is accepted, so that they can be changed without a gap. */
   readonly secrets: readonly string[];
   /**
-   * For how long the same bytes are refused under another delivery id, in seconds. GitHub signs neither the id nor a time, so that
-   * whoever has seen a request could send it again under an id of their own. Default 0, never: GitHub itself may send the same bytes
-   * twice, when a workflow is dispatched twice alike.
+   * For how long a body that was signed is good for one delivery id alone, in seconds. GitHub signs neither the id nor a time, so that
+   * whoever has seen a request could send it again under an id of their own, at any time. Default 30 days; a year at most. 0: the id
+   * alone says which message it is, for repositories in which GitHub itself sends the same bytes twice, as when a workflow is
+   * dispatched twice alike.
    */
   readonly bodyOnceForS?: number | undefined;
   /** For how long a delivery may be sent again, in seconds: so long it is remembered at least. Default four days; GitHub allows three. */
@@ -30,7 +31,7 @@ export function githubWebhooks(options: GithubWebhooksOptions): SignatureScheme 
     checkSeconds(check, 'retriesForS', options.retriesForS, 0, 31_536_000);
   }
   check.done();
-  const { bodyOnceForS = 0, retriesForS = 345_600 } = options;
+  const { bodyOnceForS = 2_592_000, retriesForS = 345_600 } = options;
   const secrets = new HmacSecrets(options.secrets);
   return {
     name: 'github',
@@ -45,7 +46,8 @@ export function githubWebhooks(options: GithubWebhooksOptions): SignatureScheme 
         return refused('the signature is not by one of the secrets');
       const messageId = headers.get('x-github-delivery');
       if (messageId === null || messageId === '') return refused('the header X-GitHub-Delivery is missing');
-      const once = bodyOnceForS === 0 ? undefined : sha256(body).slice(0, ONCE_LETTERS);
+      // Of the signature, which says body and secret: two webhooks with secrets of their own may send the same body.
+      const once = bodyOnceForS === 0 ? undefined : sha256(signature).slice(0, ONCE_LETTERS);
       const validForMs = bodyOnceForS * 1_000;
       return { kind: 'verified', verified: { messageId, attempt: 1, dedupId: undefined, validForMs, once } };
     },

@@ -216,27 +216,71 @@ plainTest('Stripe: the older scheme alone, and two times in one header, are refu
   expect(kinds.map(({ kind }) => kind)).toEqual(['verified', 'refused', 'refused', 'verified', 'refused']);
 });
 
-plainTest('GitHub: the same bytes under another delivery id are refused where that is asked for [S3.2]', async () => {
-  const [, github] = SENDERS as [Sender, Sender];
-  const body = github.body('evt_1');
-  for (const [bodyOnceForS, expected] of [
-    [0, [200, 200, 200]],
-    [3_600, [200, 200, 401]],
-  ] as const) {
-    const receive = signedJobs({
-      idempotency: idempotency({ service: 'app', store: memoryIdempotency() }),
-      scheme: githubWebhooks({ secrets: [SECRET], bodyOnceForS }),
-    });
-    const done: string[] = [];
-    const post = receive('push', (_payload, run) => void done.push(run.messageId));
+plainTest(
+  'GitHub: a body that is sent again under another delivery id is done once, unless the id alone is to count [S3.2]',
+  async () => {
+    const [, github] = SENDERS as [Sender, Sender];
+    const body = github.body('evt_1');
+    for (const [more, expected] of [
+      [{}, [200, 200, 401]],
+      [{ bodyOnceForS: 3_600 }, [200, 200, 401]],
+      [{ bodyOnceForS: 0 }, [200, 200, 200]],
+    ] as const) {
+      const receive = signedJobs({
+        idempotency: idempotency({ service: 'app', store: memoryIdempotency() }),
+        scheme: githubWebhooks({ secrets: [SECRET], ...more }),
+      });
+      const done: string[] = [];
+      const post = receive('push', (_payload, run) => void done.push(run.messageId));
+      const statuses = [];
+      for (const id of ['a', 'a', 'b']) {
+        const headers = await github.sign(body, { id });
+        statuses.push((await post(new Request('http://localhost/', { method: 'POST', headers, body }))).status);
+      }
+      expect([more, statuses, done]).toEqual([more, expected, expected[2] === 200 ? ['a', 'b'] : ['a']]);
+    }
+  },
+);
+
+plainTest(
+  'GitHub: two webhooks with secrets of their own that send the same body are two messages [S3.2]',
+  async () => {
+    const [, github] = SENDERS as [Sender, Sender];
+    const idem = idempotency({ service: 'app', store: memoryIdempotency() });
+    const body = github.body('evt_1');
     const statuses = [];
-    for (const id of ['a', 'a', 'b']) {
-      const headers = await github.sign(body, { id });
+    for (const secret of [SECRET, NEXT]) {
+      const post = signedJobs({ idempotency: idem, scheme: githubWebhooks({ secrets: [secret] }) })(
+        'push',
+        () => undefined,
+      );
+      const headers = await github.sign(body, { secret, id: secret });
       statuses.push((await post(new Request('http://localhost/', { method: 'POST', headers, body }))).status);
     }
-    expect([statuses, done]).toEqual([expected, expected[2] === 200 ? ['a', 'b'] : ['a']]);
-  }
-});
+    expect(statuses).toEqual([200, 200]);
+  },
+);
+
+plainTest.for(SENDERS)(
+  '$name: a request that was seen has no second effect, whatever is put into the headers it does not sign [S3.2]',
+  async (sender) => {
+    const done: string[] = [];
+    const receive = signedJobs({
+      idempotency: idempotency({ service: 'app', store: memoryIdempotency() }),
+      scheme: sender.scheme,
+    });
+    const post = receive('seen', (_payload, run) => void done.push(run.messageId));
+    const body = sender.body('evt_1');
+    const seen = await sender.sign(body);
+    for (const id of ['evt_1', 'evt_2', 'evt_3']) {
+      const others = ['x-github-delivery', 'webhook-id', 'upstash-message-id', 'x-slack-retry-num', 'x-request-id'];
+      const headers = { ...Object.fromEntries(others.map((name) => [name, id])), ...seen };
+      if ('x-github-delivery' in seen) headers['x-github-delivery'] = id;
+      await post(new Request('http://localhost/', { method: 'POST', headers, body }));
+    }
+    expect(done).toEqual(['evt_1']);
+  },
+);
 
 plainTest(
   'Slack: the challenge is answered if it is signed, a retry is counted, and a final failure says so [S3.2]',
