@@ -1,5 +1,5 @@
 import { env } from 'node:process';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { OwnListener } from '../../delivery/own-listener.ts';
 import { embeddedPostgres } from '../../embedded/embedded-postgres.ts';
 import { migrate } from '../../postgres/migrate.ts';
@@ -12,6 +12,7 @@ import { databaseTarget } from '../database-target.ts';
 import { DELIVERY_OPTIONS, deliverHere } from '../deliver-here.ts';
 import { loadConfig } from '../load-config.ts';
 import { databaseOperator, databaseSessions } from '../open-operator.ts';
+import type { Output } from '../output.ts';
 import { QSTASH_DEV_PORT } from '../qstash-dev.ts';
 import { RelayPrinter } from '../relay-printer.ts';
 import { SERVER_OPTIONS, serveUntilStopped, stderrLogger, tokensOf } from './serve.ts';
@@ -43,13 +44,14 @@ export const dev: Command = {
     const { io, options, output } = invocation;
     const tokens = tokensOf(invocation);
     demandLoopback(invocation);
-    const postgres = await embeddedPostgres({ dataDir: options.text('data') ?? join(io.cwd, '.holdfast', 'dev') });
+    const data = options.text('data') ?? '.holdfast/dev';
+    const postgres = await embeddedPostgres({ dataDir: resolve(io.cwd, data) });
     try {
       const schema = schemaName(options, io);
       const database = await openDatabase(databaseTarget(postgres.url, io), schema, io.cwd);
       try {
         await migrate((await database.reserved()).connection, { schema });
-        output.record({ event: 'database', url: postgres.url }, () => output.line(`Database ${postgres.url}`));
+        tellDatabase(output, postgres.url, join(data, 'url'));
         // The module of the user reads it as it would anywhere; this process has no other database.
         env['DATABASE_URL'] = postgres.url;
         const stop = await startServices(invocation);
@@ -70,6 +72,16 @@ export const dev: Command = {
     return EXIT.ok;
   },
 };
+
+/** Without the password, which is that of a superuser: what is printed ends up in logs, recordings and screens that are shared. */
+function tellDatabase(output: Output, url: string, urlFile: string): void {
+  const shown = new URL(url);
+  shown.password = '';
+  const address = shown.href;
+  output.record({ event: 'database', url: address, urlFile }, () =>
+    output.line(`Database ${address}, with its password in ${urlFile}`),
+  );
+}
 
 /** Serves and delivers until a signal comes. */
 async function serveAll(
