@@ -14,7 +14,13 @@ export interface MountedConsole {
 
 /** The console at a path such as `/console/`, for the person at this machine. */
 export function mountConsole(operator: Operator, path: string, deliveries?: Deliveries): MountedConsole {
-  const server = operatorServer({ operator, deliveries, basePath: path.slice(0, -1), localActor: 'you' });
+  const server = operatorServer({
+    operator,
+    deliveries,
+    basePath: path.slice(0, -1),
+    localOnly: true,
+    localActor: 'you',
+  });
   return { path, listener: (request, response) => server.listener(request, response), close: () => server.close() };
 }
 

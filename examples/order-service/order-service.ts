@@ -86,6 +86,7 @@ function consoleOf(operator: Shop['operator'], metrics: RelayMetrics, deliveries
     operator,
     deliveries,
     basePath: CONSOLE_PATH,
+    localOnly: true,
     localActor: 'you',
     metrics: [metrics],
     mcp: (request, { actor }, seen) => agents.fetch(request, { name: actor, mayWrite: false, operator: seen }),

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { OwnListener } from '../delivery/own-listener.ts';
 import type { QstashApi } from '../qstash/qstash-api.ts';
 import { boundedServer, type ServerBounds } from '../server/bounded-server.ts';
-import { headersOf } from '../server/node-listener.ts';
+import { factsOf, headersOf } from '../server/node-listener.ts';
 import { isLocal } from '../server/peer.ts';
 import type { OperatorServer } from '../server/operator-server.ts';
 import { CliError } from './cli-error.ts';
@@ -56,13 +56,14 @@ function localOnly(listener: Mountable['listener']): Mountable['listener'] {
   return (request, response) => {
     const headers = headersOf(request);
     const isDelivery = headers.has('upstash-message-id') || headers.has('webhook-id');
-    if (!isDelivery && isLocal(headers, request.socket.remoteAddress)) listener(request, response);
+    if (!isDelivery && isLocal(headers, factsOf(request))) listener(request, response);
     else response.writeHead(403, { 'content-type': 'application/json', connection: 'close' }).end(ONLY_LOCAL);
   };
 }
 
 const ONLY_LOCAL = JSON.stringify({
-  error: 'only programs of this machine are answered, by localhost, 127.0.0.1 or [::1]; no proxy and no delivery',
+  error:
+    'only programs of this machine are answered, over HTTP/1.1, by localhost, 127.0.0.1 or [::1] and the port that listens; no proxy and no delivery',
 });
 
 /** Serves on a port; 0 is any that is free. Slow senders, slow readers and idle connections are ended. */

@@ -30,9 +30,13 @@ export class Gate {
   /** The same for those whom the application knows. */
   readonly #appSecret: string;
   readonly #hasAuth: boolean;
+  /** Nobody else than this machine is answered. */
+  readonly #isLocalOnly: boolean;
 
   constructor(options: OperatorServerOptions, effects: Effects) {
-    const { tokens = [], auth, failedLoginsPerMinute = 20 } = options;
+    const { auth, failedLoginsPerMinute = 20 } = options;
+    this.#isLocalOnly = auth === undefined && (options.tokens ?? []).length === 0;
+    const tokens = this.#isLocalOnly ? localTokens(options) : (options.tokens ?? []);
     this.#options = options;
     this.#sessions = new Sessions(effects, tokens, options.endedSessions);
     this.#failures = new RateLimit(effects, failedLoginsPerMinute);
@@ -46,6 +50,7 @@ export class Gate {
 
   /** Who asks, or why nobody is let in. */
   async callerOf(request: Request, place: Place): Promise<Caller | Problem> {
+    if (this.#isLocalOnly && !isLocal(request.headers, place)) return ONLY_LOCAL;
     const bearer = bearerOf(request);
     if (bearer !== undefined && this.#hasAuth) {
       const holder = this.#sessions.holderOf(bearer);
@@ -61,15 +66,24 @@ export class Gate {
     const session = sessionOf(request, place.basePath);
     const holder = session === undefined ? undefined : await this.#sessions.find(session);
     if (holder && session !== undefined) return { actor: holder.actor, role: holder.role, csrf: this.#csrf(session) };
-    if (this.#hasAuth) return UNKNOWN_CALLER;
-    return isLocal(request.headers, place.peer)
-      ? { actor: this.#options.localActor ?? 'local', role: 'admin', csrf: this.#csrf('local') }
-      : ONLY_LOCAL;
+    if (this.#hasAuth) return this.#unknown();
+    return { actor: localActor(this.#options), role: 'admin', csrf: this.#csrf('local') };
   }
 
   /** True when a request may be answered at all without knowing who asks: pages and probes. */
   mayLook(request: Request, facts: RequestFacts): boolean {
-    return this.#hasAuth || isLocal(request.headers, facts.peer);
+    return !this.#isLocalOnly || isLocal(request.headers, facts);
+  }
+
+  /** True where only this machine is answered and the request is of it, whoever asks: for what tells numbers alone. */
+  isHere(request: Request, facts: RequestFacts): boolean {
+    return this.#isLocalOnly && isLocal(request.headers, facts);
+  }
+
+  /** The session of somebody who opens the console with the key of this start; nothing where the request has none, or there is no key. */
+  enter(request: Request, facts: RequestFacts): ReturnType<Gate['begin']> | undefined {
+    const key = new URL(request.url).searchParams.get('key');
+    return key !== null && this.#isLocalOnly && this.#hasAuth ? this.begin(key, facts) : undefined;
   }
 
   /**
@@ -112,12 +126,31 @@ export class Gate {
     const seconds = this.#failures.take(peer);
     if (seconds > 0) return tooMany(seconds, 'Too many logins have failed from this address.');
     this.#options.logger?.warn({ peer }, 'operator server: a login failed');
-    return { ...UNKNOWN_CALLER, code: 'WRONG_TOKEN', title: 'That token is not known', detail: 'The token fits none.' };
+    return {
+      ...this.#unknown(),
+      code: 'WRONG_TOKEN',
+      title: 'That token is not known',
+      detail: 'The token fits none.',
+    };
+  }
+
+  #unknown(): Problem {
+    return this.#isLocalOnly ? NO_KEY : UNKNOWN_CALLER;
   }
 
   #csrf(of: string, secret = this.#secret): string {
     return hmac(secret, `holdfast csrf ${of}`);
   }
+}
+
+/** The key of this start is the token of an admin; where there is none, nobody needs one. */
+function localTokens(options: OperatorServerOptions): readonly Token[] {
+  const { localOnly } = options;
+  return typeof localOnly === 'object' ? [{ token: localOnly.key, role: 'admin', actor: localActor(options) }] : [];
+}
+
+function localActor(options: OperatorServerOptions): string {
+  return options.localActor ?? 'local';
 }
 
 /** Why a page may not write for this caller; nothing if it may. */
@@ -177,11 +210,18 @@ const UNKNOWN_CALLER: Problem = {
   headers: { 'www-authenticate': 'Bearer realm="holdfast"' },
 };
 
+const NO_KEY: Problem = {
+  ...UNKNOWN_CALLER,
+  detail: 'This server has no tokens, and answers those on this machine who have the key of this start.',
+  next: 'Open the address that was printed at the start, with ?key=…, or send the key: authorization: Bearer <key>.',
+};
+
 const ONLY_LOCAL: Problem = {
   status: 403,
   code: 'LOCAL_ONLY',
   title: 'Only this machine is answered',
-  detail: 'No tokens and no auth are set, so only requests from this machine to localhost are answered.',
+  detail:
+    'No tokens and no auth are set, so only HTTP/1.1 requests from this machine to localhost and the port it listens on are answered.',
   next: 'Set tokens (holdfast serve --token admin:ann=…) or auth, or ask http://localhost. Where the server is called as a function, pass { peer }.',
 };
 

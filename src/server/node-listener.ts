@@ -7,7 +7,8 @@ export interface NodeRequest {
   readonly url?: string | undefined;
   readonly rawHeaders: readonly string[];
   readonly readableEnded: boolean;
-  readonly socket: { readonly remoteAddress?: string | undefined };
+  readonly httpVersion?: string | undefined;
+  readonly socket: { readonly remoteAddress?: string | undefined; readonly localPort?: number | undefined };
   /** Of Express: the whole path, where `url` has lost the part it was mounted at. */
   readonly originalUrl?: string;
   /** Of Express: that part. */
@@ -41,7 +42,7 @@ export async function answerNode(req: NodeRequest, res: NodeResponse, answer: An
   res.on('close', () => gone.abort());
   try {
     const request = toRequest(req, gone.signal);
-    const response = await answer(request, { peer: req.socket.remoteAddress, mountedAt: req.baseUrl });
+    const response = await answer(request, { ...factsOf(req), mountedAt: req.baseUrl });
     await send(response, res, gone.signal);
     if (!req.readableEnded) await discard(request);
   } catch {
@@ -49,6 +50,11 @@ export async function answerNode(req: NodeRequest, res: NodeResponse, answer: An
     if (!res.headersSent) res.writeHead(400, { 'content-type': 'text/plain', connection: 'close' });
     res.end();
   }
+}
+
+/** What is known of a request of Node besides itself. */
+export function factsOf({ socket, httpVersion }: Pick<NodeRequest, 'socket' | 'httpVersion'>): RequestFacts {
+  return { peer: socket.remoteAddress, port: socket.localPort, httpVersion };
 }
 
 /** All headers of a request of Node: two of one name are both there. */

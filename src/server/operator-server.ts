@@ -45,7 +45,8 @@ export function operatorServer(options: OperatorServerOptions): OperatorServer {
   checkServerOptions(options);
   const server = new Server(options);
   return {
-    fetch: (request, facts = {}) => server.answer(request, { peer: facts.peer }),
+    fetch: (request, facts = {}) =>
+      server.answer(request, { peer: facts.peer, port: facts.port, httpVersion: facts.httpVersion }),
     listener: (request, response) => void answerNode(request, response, (one, place) => server.answer(one, place)),
     close: () => server.close(),
   };
@@ -124,9 +125,9 @@ class Server {
     }
   }
 
-  async #dispatch(request: Request, { peer, mountedAt = '' }: Facts): Promise<Response> {
+  async #dispatch(request: Request, { mountedAt = '', ...facts }: Facts): Promise<Response> {
     const basePath = (this.#options.basePath ?? mountedAt).replace(/\/+$/, '');
-    const place = { peer, basePath };
+    const place = { ...facts, basePath };
     const path = below(basePath, new URL(request.url).pathname);
     if (path === undefined) return problemResponse(noRoute(new URL(request.url).pathname.slice(1)));
     const isPage = !(NO_PAGES.has(path) || path === 'api' || path.startsWith('api/'));
@@ -135,6 +136,7 @@ class Server {
     if (path === 'healthz') return Response.json({ status: 'alive' });
     if (path === 'readyz') return this.#ready();
     if (path === 'api/session') return this.#session(request, place);
+    if (path === 'metrics' && isRead(request) && this.#gate.isHere(request, place)) return this.#metrics();
     if (!isPage) {
       const caller = await this.#gate.callerOf(request, place);
       return 'status' in caller ? problemResponse(caller) : this.#known(request, path, caller, place);
@@ -143,16 +145,16 @@ class Server {
   }
 
   async #known(request: Request, path: string, caller: Caller, place: Place): Promise<Response> {
-    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const isReading = isRead(request);
     switch (path) {
       case 'api/openapi.json':
-        return isRead ? Response.json(this.#document(place.basePath)) : problemResponse(wrongMethod(['GET']));
+        return isReading ? Response.json(this.#document(place.basePath)) : problemResponse(wrongMethod(['GET']));
       case 'api/events':
-        if (!isRead) return problemResponse(wrongMethod(['GET']));
+        if (!isReading) return problemResponse(wrongMethod(['GET']));
         if (request.method === 'HEAD') return new Response(null, { headers: EVENT_HEADERS });
         return this.#hub.open(caller.actor, () => this.#isKnown(request, place)) ?? problemResponse(TOO_MANY_STREAMS);
       case 'metrics':
-        return isRead ? this.#metrics() : problemResponse(wrongMethod(['GET']));
+        return isReading ? this.#metrics() : problemResponse(wrongMethod(['GET']));
       case 'mcp':
         return this.#mcp(request, caller);
       default:
@@ -250,11 +252,23 @@ class Server {
     return new Response(metricsText(pages, overview), { headers: { 'content-type': PROMETHEUS_CONTENT_TYPE } });
   }
 
+  /** The console without the key in the address: what is copied from there, or kept of it, lets nobody in. */
+  #opened(request: Request, { basePath }: Place, session: string): Response {
+    const cookie = sessionCookie(request, basePath, session, SESSION_SECONDS);
+    return new Response(null, { status: 303, headers: { location: `${basePath}/`, 'set-cookie': cookie } });
+  }
+
   async #file(request: Request, place: Place, path: string): Promise<Response> {
     if (!this.#gate.mayLook(request, place)) return problemResponse(await this.#refusal(request, place));
-    if (request.method !== 'GET' && request.method !== 'HEAD') return problemResponse(wrongMethod(['GET']));
+    if (!isRead(request)) return problemResponse(wrongMethod(['GET']));
+    const entered = path === '' ? this.#gate.enter(request, place) : undefined;
+    if (entered) return 'status' in entered ? problemResponse(entered) : this.#opened(request, place, entered.session);
     return (await this.#files?.find(path, place.basePath)) ?? problemResponse(noRoute(path));
   }
+}
+
+function isRead({ method }: Request): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 const NO_PAGES: ReadonlySet<string> = new Set(['healthz', 'readyz', 'metrics', 'mcp']);

@@ -1,3 +1,5 @@
+import type { RequestFacts } from './server-options.ts';
+
 // No other address of 127.0.0.0/8: meshes send what they forward from one of these.
 const LOOPBACK = /^(?:127\.0\.0\.1|::1|::ffff:127\.0\.0\.1)$/i;
 const LOCAL_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
@@ -20,7 +22,21 @@ function isForwarded(headers: Headers): boolean {
   return false;
 }
 
-/** True for a request that came from this machine itself and was meant for it. */
-export function isLocal(headers: Headers, peer: string | undefined): boolean {
-  return isLoopback(peer) && isLocalHost(headers.get('host')) && !isForwarded(headers);
+/**
+ * True for a request that came from this machine itself and was meant for it: to a name of this machine with the port that listens, and in
+ * a newer version than HTTP/1.0, which is what nginx asks with unless it is told otherwise. A proxy can be set up so that it differs in
+ * nothing from a program of this machine.
+ */
+export function isLocal(headers: Headers, { peer, port, httpVersion }: RequestFacts): boolean {
+  const host = headers.get('host');
+  const isMeant = isLocalHost(host) && (port === undefined || namesPort(host, port));
+  return isLoopback(peer) && isMeant && !isForwarded(headers) && !OLD_VERSION.test(httpVersion ?? '');
 }
+
+/** A name without a port means the usual one, of http or https. */
+function namesPort(host: string | null, port: number): boolean {
+  const named = /:(\d{1,5})$/.exec(host ?? '')?.[1];
+  return named === undefined ? port === 80 || port === 443 : Number(named) === port;
+}
+
+const OLD_VERSION = /^(?:0\.|1\.0$)/;

@@ -10,8 +10,12 @@ import type { Token, Who } from './sessions.ts';
 
 /** What is known of a request besides itself. */
 export interface RequestFacts {
-  /** The address it came from. Without it a server that has neither tokens nor `auth` answers nobody. */
+  /** The address it came from. Without it `localOnly` lets in nobody. */
   readonly peer?: string | undefined;
+  /** The port that listened; with `localOnly` the `Host` must name it. */
+  readonly port?: number | undefined;
+  /** `1.1`; with `localOnly` 1.0 is refused, which proxies speak and programs do not. */
+  readonly httpVersion?: string | undefined;
 }
 
 /** What viewers must not see. */
@@ -45,6 +49,12 @@ export interface OperatorServerOptions {
   readonly auth?: ((request: Request, facts: RequestFacts) => Promise<Who | undefined> | Who | undefined) | undefined;
   /** Secrets that let in, each with a name and a role. */
   readonly tokens?: readonly Token[] | undefined;
+  /**
+   * Needed where there are neither tokens nor `auth`: only this machine is answered, as admin. With a key, whoever shows it: by opening
+   * the console with `?key=…`, or as a bearer token; make one for each start. With `true` everybody on this machine, and whoever a proxy on
+   * it lets through that cannot be told from a program.
+   */
+  readonly localOnly?: true | { readonly key: string } | undefined;
   /** Makes a logout hold for all processes that share it, such as `postgresSessions({ pool })`. Default: for this process alone. */
   readonly endedSessions?: EndedSessions | undefined;
   /** Where it is mounted: `/ops`. Default `/`, or where Express has mounted it. */
@@ -91,6 +101,7 @@ const KNOWN: readonly (keyof OperatorServerOptions)[] = [
   'deliveries',
   'auth',
   'tokens',
+  'localOnly',
   'endedSessions',
   'basePath',
   'redact',
@@ -123,6 +134,7 @@ export function checkServerOptions(options: OperatorServerOptions): void {
   check.known(options, KNOWN);
   check.object('operator', options.operator, 'pass postgresOperator({ pool })');
   checkTokens(check, options.tokens ?? []);
+  checkWhoMayCome(check, options);
   if (options.auth !== undefined && typeof options.auth !== 'function') {
     check.refuse('auth', options.auth, 'pass a function of the request that answers { actor, role }');
   }
@@ -151,6 +163,17 @@ const NUMBERS = {
 
 function isPath(path: unknown): boolean {
   return typeof path === 'string' && /^\/(?:[\w.~-]+(?:\/[\w.~-]+)*\/?)?$/.test(path);
+}
+
+/** Nobody is let in without anything because a setting was forgotten. */
+function checkWhoMayCome(check: OptionCheck, { tokens = [], auth, localOnly }: OperatorServerOptions): void {
+  const key = typeof localOnly === 'object' ? localOnly.key : undefined;
+  if (localOnly !== undefined && localOnly !== true && !(typeof key === 'string' && GOOD_TOKEN.test(key))) {
+    check.refuse('localOnly', localOnly, 'write true, or { key } with 16 to 1,000 characters that cannot be guessed');
+  }
+  if (localOnly === undefined && auth === undefined && Array.isArray(tokens) && tokens.length === 0) {
+    check.refuse('tokens', tokens, 'pass tokens, auth, or localOnly: true where only programs of this machine can ask');
+  }
 }
 
 function checkTokens(check: OptionCheck, given: unknown): void {

@@ -68,7 +68,7 @@ async function startServe({ env }: Budget, ends: (() => Promise<unknown>)[]): Pr
   const port = await freePort();
   const keeper = new ProcessKeeper({ ...process.env, ...env, HOLDFAST_SCHEMA: 'budget_orders' }, () => undefined);
   ends.push(() => keeper.stop());
-  await keeper.start({ name: 'serve', args: [CLI, 'serve', '--port', String(port)], ready: /^Serving / });
+  await keeper.start({ name: 'serve', args: [CLI, 'serve', '--local', '--port', String(port)], ready: /^Serving / });
   return port;
 }
 

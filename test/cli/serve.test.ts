@@ -7,19 +7,30 @@ import { runHere } from './run-here.ts';
 
 const test = needs('postgres');
 
-test('serve answers this machine, refuses others without a token, and drains at a signal [X.9]', async ({
+test('serve needs a token or --local, answers whoever has the key of the start then, and drains at a signal [X.9]', async ({
   postgres,
 }) => {
   const { schema } = await OperatorDatabase.open(postgres);
   const env = { DATABASE_URL: postgres.url, HOLDFAST_SCHEMA: schema };
   const open = await runHoldfast(['serve', '--host', '0.0.0.0'], { env });
   expect([open.code, open.err]).toEqual([2, expect.stringContaining('no token is set')]);
-  const running = startHoldfast(['serve', '--port', '0', '--base-path', '/ops'], { env });
-  await running.until(/Serving http:\S+\/ops\//);
-  const url = /Serving (\S+)/.exec(running.output())?.[1] ?? '';
+  const forgotten = await runHoldfast(['serve', '--port', '0'], { env });
+  expect([forgotten.code, forgotten.err]).toEqual([
+    2,
+    expect.stringMatching(/no token is set.*HOLDFAST_TOKENS.*--local/),
+  ]);
+  const both = await runHoldfast(['serve', '--local', '--token', `admin:ann=${'x'.repeat(16)}`], { env });
+  expect([both.code, both.err]).toEqual([2, expect.stringContaining('--local is for a server without tokens')]);
+  const running = startHoldfast(['serve', '--local', '--port', '0', '--base-path', '/ops'], { env });
+  await running.until(/Serving http:\S+\/ops\/\?key=\S{43}/);
+  const [, url = '', HOLDFAST_TOKEN = ''] = /Serving (\S+)\?key=(\S+)/.exec(running.output()) ?? [];
   expect(await (await fetch(`${url}readyz`)).json()).toEqual({ status: 'ready' });
-  const here = await runHere(['pause', '--server', url, '--reason', 'by wire', '--json'], { env: {} });
+  const here = await runHere(['pause', '--server', url, '--reason', 'by wire', '--json'], {
+    env: { HOLDFAST_TOKEN },
+  });
   expect(here).toMatchObject({ code: 0, out: expect.stringContaining('"paused"') });
+  const nobody = await runHere(['pause', '--server', url, '--reason', 'by wire'], { env: {} });
+  expect(nobody).toMatchObject({ code: 1, err: expect.stringContaining('401 UNAUTHENTICATED') });
   running.child.kill('SIGTERM');
   expect(await running.ended).toMatchObject({ code: 0 });
 });

@@ -16,7 +16,7 @@ const CONSOLE = new URL('../../dist/console/', import.meta.url);
 
 /** Serves a console over the operator; answers its address, with a slash at its end. */
 async function served(operator: Operator): Promise<string> {
-  const server = operatorServer({ operator, localActor: 'ann', consoleFiles: CONSOLE });
+  const server = operatorServer({ operator, localOnly: true, localActor: 'ann', consoleFiles: CONSOLE });
   const http = createServer(server.listener).listen(0, '127.0.0.1');
   await once(http, 'listening');
   onTestFinished(async () => {

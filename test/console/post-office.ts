@@ -70,7 +70,7 @@ export async function openPostOffice({
     },
     serve: async (options = {}) => {
       const consoleFiles = new URL('../../dist/console/', import.meta.url);
-      const server = operatorServer({ operator, deliveries, consoleFiles, pollMs: 500, ...options });
+      const server = operatorServer({ operator, deliveries, localOnly: true, consoleFiles, pollMs: 500, ...options });
       const http = createServer(server.listener).listen(0, '127.0.0.1');
       await once(http, 'listening');
       closers.push(

@@ -205,7 +205,7 @@ async function serve(
   options: Partial<OperatorServerOptions>,
 ): Promise<{ readonly address: string; readonly close: () => Promise<void> }> {
   const consoleFiles = new URL('../../dist/console/', import.meta.url);
-  const server = operatorServer({ operator, consoleFiles, pollMs: 500, ...options });
+  const server = operatorServer({ operator, localOnly: true, consoleFiles, pollMs: 500, ...options });
   const http = createServer(server.listener).listen(0, '127.0.0.1');
   await once(http, 'listening');
   const { port } = http.address() as AddressInfo;

@@ -1,25 +1,8 @@
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { CERTIFICATE, KEY } from '../support/certificate.ts';
 import { deliveries } from './kit.ts';
-
-// Of nobody: made for this test, for hook.example and 127.0.0.1.
-const KEY = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgx8apGxZkhBvstROv
-e7cgpuJ4RO8tSwi2fdkEbZqZhamhRANCAAQ2TG/pWIb6ccwyo5Bnyu0iG3keNoIk
-NGd8mafRJxOQHCW5QKTXeOCeffnCFZiKRyFA0v/Cb2Wgqg/doeY1cmXn
------END PRIVATE KEY-----`;
-const CERTIFICATE = `-----BEGIN CERTIFICATE-----
-MIIBpTCCAUqgAwIBAgIUARXt13p5HSUMRpIPw7ramU9u8dkwCgYIKoZIzj0EAwIw
-FzEVMBMGA1UEAwwMaG9vay5leGFtcGxlMCAXDTI2MTExNjA4MDk0MloYDzIxMjYx
-MDIzMDgwOTQyWjAXMRUwEwYDVQQDDAxob29rLmV4YW1wbGUwWTATBgcqhkjOPQIB
-BggqhkjOPQMBBwNCAAQ2TG/pWIb6ccwyo5Bnyu0iG3keNoIkNGd8mafRJxOQHCW5
-QKTXeOCeffnCFZiKRyFA0v/Cb2Wgqg/doeY1cmXno3IwcDAdBgNVHQ4EFgQUACdL
-DM4TPQ2jD/xsXp1lNJO0LFgwHwYDVR0jBBgwFoAUACdLDM4TPQ2jD/xsXp1lNJO0
-LFgwDwYDVR0TAQH/BAUwAwEB/zAdBgNVHREEFjAUggxob29rLmV4YW1wbGWHBH8A
-AAEwCgYIKoZIzj0EAwIDSQAwRgIhAI677ExGOS7tE/cmSD2QLsYXsdZIar25dsuq
-nCxMkgs+AiEA+f5iB4zAqAlxTnektc4hy87v/T/ZwFClUhd2t58vLms=
------END CERTIFICATE-----`;
 
 async function secureSink(): Promise<{ readonly port: number; readonly served: [host: unknown, name: unknown][] }> {
   const served: [unknown, unknown][] = [];

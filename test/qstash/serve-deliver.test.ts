@@ -14,9 +14,9 @@ test('serve --deliver takes in and delivers beside the console, with tokens and 
   const HOLDFAST_SECRET = 'a secret of thirty-two characters or more';
   const env = { DATABASE_URL: postgres.url, HOLDFAST_SCHEMA: await freshSchema(postgres), HOLDFAST_SECRET };
   for (const [line, secret, code, text] of [
-    [['serve', '--deliver'], '', 1, 'HOLDFAST_SECRET is not set'],
-    [['serve', '--deliver'], 'short', 1, 'HOLDFAST_SECRET has 5 characters'],
-    [['serve', '--max-body', '10'], '', 2, 'pass --deliver too'],
+    [['serve', '--local', '--deliver'], '', 1, 'HOLDFAST_SECRET is not set'],
+    [['serve', '--local', '--deliver'], 'short', 1, 'HOLDFAST_SECRET has 5 characters'],
+    [['serve', '--local', '--max-body', '10'], '', 2, 'pass --deliver too'],
     [['token', 'create'], '', 2, 'name whose it is'],
     [['token', 'create', 'x', '--scope', 'all'], '', 2, 'write publish, operate, admin'],
     [['token', 'revoke', 'x'], '', 1, 'there is no token x'],
@@ -38,10 +38,20 @@ test('serve --deliver takes in and delivers beside the console, with tokens and 
   const sink = new Sink();
   await sink.listen(keys);
 
-  const line = ['serve', '--port', '0', '--base-path', '/ops', '--deliver', '--allow-private', '127.0.0.0/8'];
+  const line = [
+    'serve',
+    '--local',
+    '--port',
+    '0',
+    '--base-path',
+    '/ops',
+    '--deliver',
+    '--allow-private',
+    '127.0.0.0/8',
+  ];
   const running = startHoldfast(line, { env });
   await running.until(/Serving http:\S+\/ops\//);
-  const url = /Serving (\S+)\//.exec(running.output())?.[1] ?? '';
+  const url = /Serving (\S+)\/\?key=/.exec(running.output())?.[1] ?? '';
   const client = new Client({ baseUrl: url, token, retry: false });
   await client.publish({ url: `${sink.url}/here`, body: 'x' });
   await expect.poll(() => sink.at('/here')).toMatchObject([{ body: 'x', verified: true }]);
@@ -62,6 +72,8 @@ test('serve --deliver takes in and delivers beside the console, with tokens and 
   expect(await runHere(['token', 'revoke', id, '--yes'], { env })).toMatchObject({ code: 0 });
   const turned = await runHere(['signing-keys', 'rotate', '--yes', '--reveal', '--json'], { env });
   expect(JSON.parse(turned.out)).toMatchObject({ current: keys.next });
-  const wrong = await runHoldfast(['serve', '--deliver'], { env: { ...env, HOLDFAST_SECRET: 'x'.repeat(40) } });
+  const wrong = await runHoldfast(['serve', '--local', '--deliver'], {
+    env: { ...env, HOLDFAST_SECRET: 'x'.repeat(40) },
+  });
   expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining('HOLDFAST_SECRET') as string });
 });

@@ -18,6 +18,6 @@ export async function devServer(): Promise<{ readonly url: string; readonly clie
     await rm(folder, { recursive: true, force: true });
   });
   await running.until(/Serving http:\S+\//);
-  const url = /Serving (\S+)\//.exec(running.output())?.[1] ?? '';
+  const url = /Serving (\S+)\/\?key=/.exec(running.output())?.[1] ?? '';
   return { url, client: new Client({ baseUrl: url, token: DEV_TOKEN, retry: false }) };
 }

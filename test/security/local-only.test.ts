@@ -7,7 +7,7 @@ const LOCAL = { host: 'localhost:4747' };
 /** What a server without tokens answers. */
 async function statusOf(peer: string | undefined, headers: Record<string, string>): Promise<number> {
   const { operator } = scriptedOperator();
-  const { fetch } = operatorServer({ operator, consoleFiles: false });
+  const { fetch } = operatorServer({ operator, consoleFiles: false, localOnly: true });
   return (await fetch(new Request('http://localhost/api/session', { headers }), { peer })).status;
 }
 

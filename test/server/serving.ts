@@ -19,7 +19,7 @@ export async function listenHere(listener: RequestListener): Promise<string> {
 export async function serveHere(
   options: OperatorServerOptions,
 ): Promise<{ readonly url: string; readonly server: OperatorServer }> {
-  const server = operatorServer({ consoleFiles: false, ...options });
+  const server = operatorServer({ consoleFiles: false, localOnly: true, ...options });
   onTestFinished(() => server.close());
   return { server, url: await listenHere(server.listener) };
 }

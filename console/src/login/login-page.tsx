@@ -42,7 +42,10 @@ export function LoginPage(): ReactElement {
           Log in
         </button>
         {error === undefined ? null : <ErrorBox error={error} />}
-        <p className="muted">The token is one that the server was started with. Whoever runs it can tell you yours.</p>
+        <p className="muted">
+          The token is one that the server was started with; without any, open the address that it printed. Whoever runs
+          it can tell you yours.
+        </p>
       </form>
     </main>
   );

@@ -8,7 +8,7 @@ import type { Operator } from '../../operator/operator.ts';
 import { terminalSafe } from '../../retry-notice/terminal-text.ts';
 import { operatorServer, type OperatorServer } from '../../server/operator-server.ts';
 import { isLocalHost } from '../../server/peer.ts';
-import type { Token } from '../../server/sessions.ts';
+import { newSecret, type Token } from '../../server/sessions.ts';
 import { EXIT, usageError } from '../cli-error.ts';
 import type { Command, Invocation, OptionSpec } from '../command.ts';
 import { type DeliveringHere, DELIVERY_OPTIONS, deliverHere, demandDeliver, secretOf } from '../deliver-here.ts';
@@ -54,21 +54,24 @@ export const serve: Command = {
   summary: 'Serve the console and the HTTP API; with --deliver, HTTP deliveries too.',
   options: {
     ...SERVER_OPTIONS,
+    local: { summary: 'without tokens: only this machine, and who opens the address that is printed' },
     deliver: { summary: 'also take in messages as QStash does, below /v2, and deliver them; needs HOLDFAST_SECRET' },
     ...DELIVERY_OPTIONS,
   },
   details: [
-    'Without a token only this machine is answered, as admin, and only on a loopback address. SIGTERM or Ctrl-C answers',
-    'what was asked and ends; a second one ends at once. It also carries on bulk operations.',
+    'It needs a token, or --local: then the address that is printed has a key of this start, which lets in as admin, and',
+    'only this machine is answered. SIGTERM or Ctrl-C answers what was asked and ends; a second one ends at once. It also',
+    'carries on bulk operations.',
   ],
   examples: [
-    'holdfast serve',
+    'holdfast serve --local',
     `HOLDFAST_TOKENS='admin:ann=<secret>,viewer:wall=<secret>' holdfast serve --host 0.0.0.0 --base-path /ops`,
-    `HOLDFAST_SECRET='<secret>' holdfast serve --deliver --allow-private 10.0.0.0/8`,
+    `HOLDFAST_SECRET='<secret>' holdfast serve --deliver --local --allow-private 10.0.0.0/8`,
   ],
   run: async (invocation) => {
     const { io, options } = invocation;
     const tokens = tokensOf(invocation);
+    demandWho(invocation, tokens);
     const isDelivering = options.flag('deliver');
     if (!isDelivering) demandDeliver(invocation);
     const mongo = await invocation.mongodb();
@@ -111,6 +114,18 @@ export function tokensOf({ options, io }: Invocation): readonly Token[] {
   return tokens;
 }
 
+/** Tokens, or that there shall be none: nobody opens a server because a variable was forgotten. */
+function demandWho({ options }: Invocation, tokens: readonly Token[]): void {
+  const isLocal = options.flag('local');
+  if (tokens.length === 0 && !isLocal) {
+    throw usageError(
+      'no token is set; set HOLDFAST_TOKENS=admin:<name>=<secret>, or write --local for whoever is on this machine and has the key that is printed',
+    );
+  }
+  if (tokens.length > 0 && isLocal)
+    throw usageError('--local is for a server without tokens; leave it or the tokens out');
+}
+
 /** What is served. */
 interface Served {
   readonly operator: Operator;
@@ -125,12 +140,13 @@ export async function serveUntilStopped(
   invocation: Invocation,
   served: Served,
   tokens: readonly Token[],
-  { delivering, port, isLocalOnly, deliveries = delivering?.deliveries }: Serving = {},
+  { delivering, port, isLocalOnly = tokens.length === 0, deliveries = delivering?.deliveries }: Serving = {},
 ): Promise<void> {
   try {
-    const server = mounted(serverOf(invocation, served, tokens, deliveries), delivering?.api);
+    const key = tokens.length === 0 ? newSecret() : undefined;
+    const server = mounted(serverOf(invocation, served, key ?? tokens, deliveries), delivering?.api);
     const onListening = delivering?.ownListener;
-    await serving(invocation, server, served, { port, isLocalOnly, onListening });
+    await serving(invocation, server, served, { port, key, isLocalOnly, onListening });
   } finally {
     await delivering?.stop();
   }
@@ -143,15 +159,20 @@ interface Serving {
   readonly deliveries?: Deliveries | undefined;
   /** Where none was asked for. */
   readonly port?: number | undefined;
-  /** Programs of this machine alone are answered, on each route. */
+  /** Programs of this machine alone are answered, on each route. Default: where there are no tokens. */
   readonly isLocalOnly?: boolean | undefined;
+}
+
+interface ServingHow extends Pick<Serving, 'port'>, Pick<ListenOptions, 'isLocalOnly' | 'onListening'> {
+  /** Of this start, where there are no tokens. */
+  readonly key: string | undefined;
 }
 
 async function serving(
   invocation: Invocation,
   server: Parameters<typeof listen>[0],
   { operator, hasBulks = true }: Served,
-  { port = DEFAULT_PORT, ...how }: Pick<Serving, 'port'> & Pick<ListenOptions, 'isLocalOnly' | 'onListening'>,
+  { port = DEFAULT_PORT, key, ...how }: ServingHow,
 ): Promise<void> {
   const { io, options, output } = invocation;
   const host = options.text('host') ?? '127.0.0.1';
@@ -163,7 +184,8 @@ async function serving(
   const listening = await listen(server, { host, port: portOf(invocation, port), bounds, ...how });
   const stop = stopSignals(io, (name) => say(invocation, 'stopping', `${name}: stopping; once more ends at once`));
   const url = urlOf(invocation, listening);
-  output.record({ event: 'serving', url }, () => output.line(`Serving ${url}`));
+  const open = key === undefined ? url : `${url}?key=${key}`;
+  output.record({ event: 'serving', url, ...(key !== undefined && { key }) }, () => output.line(`Serving ${open}`));
   const bulks = hasBulks ? driveBulks(operator, io.effects, stop.signal) : undefined;
   try {
     await stop.heard;
@@ -186,7 +208,7 @@ function portOf({ options }: Invocation, usual: number): number {
 function serverOf(
   { options, io, version }: Invocation,
   { operator, endedSessions }: Served,
-  tokens: readonly Token[],
+  who: readonly Token[] | string,
   deliveries: Deliveries | undefined,
 ): OperatorServer {
   const redact = options.list('redact');
@@ -200,7 +222,7 @@ function serverOf(
   return operatorServer({
     operator,
     deliveries,
-    tokens,
+    ...(typeof who === 'string' ? { localOnly: { key: who } } : { tokens: who }),
     endedSessions,
     basePath: options.text('base-path'),
     isReadOnly: options.flag('read-only'),

@@ -9,6 +9,7 @@ import { mongod } from './mongod.ts';
 import { mongodb } from './mongodb.ts';
 import { nats } from './nats.ts';
 import { natsServer } from './nats-server.ts';
+import { nginx } from './nginx.ts';
 import { pgbouncer } from './pgbouncer.ts';
 import { pm2 } from './pm2.ts';
 import { postgres } from './postgres.ts';
@@ -32,6 +33,7 @@ export const SERVICES = {
   mongodb,
   nats,
   natsServer,
+  nginx,
   pgbouncer,
   pm2,
   postgres,
