@@ -9,7 +9,7 @@ import { startHoldfast } from '../cli/holdfast-process.ts';
 export const DEV_TOKEN = 'eyJVc2VySUQiOiJkZWZhdWx0VXNlciIsIlBhc3N3b3JkIjoiZGVmYXVsdFBhc3N3b3JkIn0=';
 
 /** `holdfast dev --qstash-dev` in a process of its own, on a free port, until the test ends. */
-export async function devServer(): Promise<{ readonly url: string; readonly client: Client }> {
+export async function devServer(): Promise<{ readonly url: string; readonly key: string; readonly client: Client }> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-dev-'));
   const running = startHoldfast(['dev', '--qstash-dev', '--port', '0'], { cwd: folder });
   onTestFinished(async () => {
@@ -18,6 +18,6 @@ export async function devServer(): Promise<{ readonly url: string; readonly clie
     await rm(folder, { recursive: true, force: true });
   });
   await running.until(/Serving http:\S+\//);
-  const url = /Serving (\S+)\/\?key=/.exec(running.output())?.[1] ?? '';
-  return { url, client: new Client({ baseUrl: url, token: DEV_TOKEN, retry: false }) };
+  const [, url = '', key = ''] = /Serving (\S+)\/\?key=(\S+)/.exec(running.output()) ?? [];
+  return { url, key, client: new Client({ baseUrl: url, token: DEV_TOKEN, retry: false }) };
 }
