@@ -48,14 +48,27 @@ const PRIVATE_V4 = [
 // All others are public only within 2000::/3, and not in these: Teredo and other protocols, documentation, 6to4.
 const PUBLIC_V6 = '2000::/3';
 const PRIVATE_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
-// Where clouds keep the credentials of a machine. Allowed only where the address itself is listed, not by a network around it.
-const METADATA = [
+// Where clouds keep the credentials of a machine or a container. Allowed only where the address itself is listed, not by a network around it.
+const METADATA_V4 = [
   '169.254.169.254',
+  '169.254.170.2',
+  '169.254.170.23',
+  '169.254.0.23',
+  '169.254.42.42',
   '168.63.129.16',
   '100.100.100.200',
   '192.0.0.192',
+];
+const METADATA = [
+  ...METADATA_V4,
+  // What a NAT64 gateway, or an old stack, turns into the address above. BlockList itself knows `::ffff:`.
+  ...METADATA_V4.flatMap((address) => [`64:ff9b::${address}`, `::${address}`]),
   'fd00:ec2::254',
+  'fd00:ec2::23',
   'fd20:ce::254',
+  'fd00:42::42',
+  'fd00:c1::a9fe:a9fe',
+  'fe80::a9fe:a9fe',
 ];
 const LOOPBACK = ['127.0.0.0/8', '::1/128'];
 // Services of which a browser says the same (fetch, "bad port"), from 1024 on.
@@ -134,6 +147,8 @@ export class AddressGuard {
   }
 
   #checkName(host: string): AddressVerdict {
+    if (!isResolvable(host))
+      return refused(`${shown(host)} is longer than a name can be; write one of at most 253 characters`);
     if (isOwnName(host) && !this.#isAllowed('127.0.0.1') && !this.#isAllowed('::1'))
       return refused(`${shown(host)} is the server itself; ${NEXT}`);
     return { kind: 'allowed' };
@@ -169,6 +184,12 @@ export function portOf({ protocol, port }: URL): number {
 /** Names that mean the machine itself, whatever its resolver says (RFC 6761). */
 function isOwnName(host: string): boolean {
   return /(?:^|\.)localhost\.?$/i.test(host);
+}
+
+/** DNS has no name longer than this (RFC 1035): a stored one could only fail, and is in keys and logs until then. */
+function isResolvable(host: string): boolean {
+  const name = host.replace(/\.$/, '');
+  return name.length <= 253 && name.split('.').every((label) => label.length <= 63);
 }
 
 function ownRefused(host: string, port: number): Refused {
