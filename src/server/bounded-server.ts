@@ -134,12 +134,19 @@ class Connections {
 
   /** Requests of a connection are answered one after the other: Node would start them all, and keep what is made until it is read. */
   take(request: IncomingMessage, response: ServerResponse): void {
+    if (isFramedTwice(request)) return this.#refuse(request, response);
     const connection = this.#all.get(request.socket);
     // Closed already: Node goes on with what it had read.
     if (connection === undefined || request.socket.destroyed) return;
     if (connection.current === undefined) return this.#answer(connection, request, response);
     if (connection.waiting.length >= this.#maxPipelined) return void request.socket.destroy();
     connection.waiting.push([request, response]);
+  }
+
+  /** The last response of the connection: what has been read behind the request already is not taken for one. */
+  #refuse({ socket }: IncomingMessage, response: ServerResponse): void {
+    this.#all.delete(socket);
+    response.writeHead(400, { connection: 'close' }).end(() => socket.destroy());
   }
 
   /** Closes whoever has taken nothing of what waits for them in all this time. */
@@ -172,6 +179,11 @@ class Connections {
     if (left > 0) this.#perPeer.set(peer, left);
     else this.#perPeer.delete(peer);
   }
+}
+
+/** HTTP/1.0 has no chunks: a proxy that goes by that sees the body as further requests, or a part of it (RFC 9112, 6.1). */
+function isFramedTwice({ httpVersion, headers }: IncomingMessage): boolean {
+  return httpVersion === '1.0' && headers['transfer-encoding'] !== undefined;
 }
 
 /** Whom connections are counted by: whoever has one IPv6 address has a network of them. */

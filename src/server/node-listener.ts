@@ -77,6 +77,15 @@ function toRequest(req: NodeRequest, signal: AbortSignal): Request {
   return new Request(url, { method, headers, signal, body: bodyOf(req), duplex: 'half' } as RequestInit);
 }
 
+/**
+ * True for a path that stays as it is when it becomes a URL. In any other, dots are resolved, backslashes turned, or a host is taken for a
+ * part of the path: a proxy in front would have judged another path than the one that is answered.
+ */
+export function isPlainTarget({ originalUrl, url = '/' }: NodeRequest): boolean {
+  const [path = ''] = (originalUrl ?? url).split('?', 1);
+  return /^\/(?!\/)[^\\#]*$/.test(path) && !/\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path);
+}
+
 /** A path that begins with two slashes would be read as the name of a host. */
 function pathOf(req: NodeRequest): string {
   const path = req.originalUrl ?? req.url ?? '/';

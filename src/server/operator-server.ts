@@ -9,7 +9,7 @@ import { type Caller, forgedWrite, Gate, type Place, sessionCookie } from './aut
 import { EVENT_HEADERS, EventHub } from './event-hub.ts';
 import { PROMETHEUS_CONTENT_TYPE } from '../telemetry/prometheus-text.ts';
 import { metricsText } from './metrics-text.ts';
-import { answerNode, type NodeRequest, type NodeResponse } from './node-listener.ts';
+import { answerNode, isPlainTarget, type NodeRequest, type NodeResponse } from './node-listener.ts';
 import { openApi } from './openapi.ts';
 import { packageVersion } from './package-version.ts';
 import { type Problem, problemResponse, thrownProblem, wrongFields } from './problem.ts';
@@ -47,7 +47,11 @@ export function operatorServer(options: OperatorServerOptions): OperatorServer {
   return {
     fetch: (request, facts = {}) =>
       server.answer(request, { peer: facts.peer, port: facts.port, httpVersion: facts.httpVersion }),
-    listener: (request, response) => void answerNode(request, response, (one, place) => server.answer(one, place)),
+    listener: (request, response) =>
+      void answerNode(request, response, async (one, place) => {
+        if (isPlainTarget(request)) return server.answer(one, place);
+        return withSecurity(problemResponse(noRoute((request.originalUrl ?? request.url ?? '').replace(/^\//, ''))));
+      }),
     close: () => server.close(),
   };
 }

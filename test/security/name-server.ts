@@ -1,6 +1,5 @@
 import { Resolver } from 'node:dns';
 import { createSocket } from 'node:dgram';
-import type { AddressInfo } from 'node:net';
 import { isIPv4 } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { Resolve, ResolvedAddress } from '../../src/delivery/resolve.ts';
@@ -34,17 +33,17 @@ export async function nameServer(zone: Zone): Promise<NameServer> {
   await new Promise<void>((done) => socket.bind(0, '127.0.0.1', done));
   onTestFinished(() => void socket.close());
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
-  resolver.setServers([`127.0.0.1:${(socket.address() as AddressInfo).port}`]);
+  resolver.setServers([`127.0.0.1:${socket.address().port}`]);
   onTestFinished(() => resolver.cancel());
   return { asked, resolve: (host, answer) => ask(resolver, host, answer) };
 }
 
 function ask(resolver: Resolver, host: string, answer: Parameters<Resolve>[1]): void {
-  resolver.resolve4(host, (error4, four = []) => {
-    resolver.resolve6(host, (error6, six = []) => {
+  resolver.resolve4(host, (error4, four) => {
+    resolver.resolve6(host, (error6, six) => {
       const found: ResolvedAddress[] = [
-        ...four.map((address) => ({ address, family: 4 })),
-        ...six.map((address) => ({ address, family: 6 })),
+        ...(error4 ? [] : four).map((address) => ({ address, family: 4 })),
+        ...(error6 ? [] : six).map((address) => ({ address, family: 6 })),
       ];
       answer(found.length > 0 ? null : (error4 ?? error6), found);
     });
@@ -95,8 +94,7 @@ function record(type: number, address: string): Buffer {
 /** The URL parser writes IPv4 at the end as groups; what `::` leaves out is zero. */
 function bytesOfV6(address: string): Buffer {
   const [front = '', back] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split('::');
-  const groups = (text: string): string[] => (text === '' ? [] : text.split(':'));
-  const [before, after] = [groups(front), groups(back ?? '')];
+  const [before = [], after = []] = [front, back ?? ''].map((text) => text.split(':').filter(Boolean));
   const zeros = Array.from({ length: 8 - before.length - after.length }, () => '0');
   const all = [...before, ...zeros, ...after].map((group) => group.padStart(4, '0'));
   return Buffer.from(all.join(''), 'hex');

@@ -142,16 +142,14 @@ test('no redirect, whatever its kind, leads a delivery to this machine [X.8]', a
   const kit = await deliveries();
   for (const kind of [...kinds, 200]) await kit.publish({ url: `${service.url}/${kind}`, retries: 0, body: 'x' });
   await expect.poll(() => kit.sender.reports.length).toBe(kinds.length + 1);
-  expect(kit.sender.reports.map(({ responseStatus }) => responseStatus).toSorted()).toEqual([200, ...kinds]);
+  expect(new Set(kit.sender.reports.map(({ responseStatus }) => responseStatus))).toEqual(new Set([200, ...kinds]));
   expect(reached()).toBe(0);
 });
 
 test('where credentials are kept is not allowed by a network around it, in no form [X.8]', () => {
   const guard = new AddressGuard({ allow: ['0.0.0.0/0', '::/0'] });
-  const all = [
-    ...['169.254.169.254', '169.254.170.2', '169.254.170.23', '169.254.0.23', '169.254.42.42'],
-    ...['168.63.129.16', '100.100.100.200', '192.0.0.192'],
-  ];
+  const aws = ['169.254.169.254', '169.254.170.2', '169.254.170.23'];
+  const all = [...aws, '169.254.0.23', '169.254.42.42', '168.63.129.16', '100.100.100.200', '192.0.0.192'];
   const forms = all.flatMap((one) => [one, `::ffff:${one}`, `64:ff9b::${one}`, `::${one}`]);
   const six = ['fd00:ec2::254', 'fd00:ec2::23', 'fd20:ce::254', 'fd00:42::42', 'fd00:c1::a9fe:a9fe', 'fe80::a9fe:a9fe'];
   expect([...forms, ...six].filter((one) => guard.checkAddress(one).kind !== 'refused')).toEqual([]);
