@@ -45,7 +45,7 @@ export interface RunningBoard {
 
 /** Serves it on this machine alone; 0 is any free port. Rejects with the system's error where the port is taken. */
 export async function serveBoard(options: BoardOptions, port: number): Promise<RunningBoard> {
-  const server = boundedServer(boardListener(options));
+  const server = boundedServer<Server>(boardListener(options));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, '127.0.0.1', resolve);
   });

@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { holdfast } from 'holdfast';
 import type { Deliveries } from 'holdfast/delivery';
@@ -116,7 +116,7 @@ async function prepare(pool: Pool): Promise<void> {
 }
 
 function serverOf(shop: Shop): Server {
-  return boundedServer((request, response) => {
+  return boundedServer<Server>((request: IncomingMessage, response: ServerResponse) => {
     answerHttp({ ...shop, request, response }).catch((error: unknown) => {
       console.error(error);
       if (response.headersSent) response.destroy();

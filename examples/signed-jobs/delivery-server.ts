@@ -1,3 +1,4 @@
+import type { Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { checkDestination, startDeliveries } from 'holdfast/delivery';
@@ -31,7 +32,7 @@ export async function startDeliveryServer(pool: Pool, secret: string): Promise<D
   });
   const { sender, schedules } = deliveries;
   const running = await startDeliveries({ store: postgres({ pool }), sender, schedules, addresses: ADDRESSES });
-  const server = boundedServer(qstashApi({ deliveries }).listener);
+  const server = boundedServer<Server>(qstashApi({ deliveries }).listener);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { token } = await deliveries.tokens.create('signed-jobs', ['publish']);

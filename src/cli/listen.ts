@@ -71,7 +71,7 @@ export async function listen(
   server: Mountable,
   { host, port, onListening, isLocalOnly = false, bounds }: ListenOptions,
 ): Promise<Listening> {
-  const http = boundedServer(isLocalOnly ? localOnly(server.listener) : server.listener, bounds);
+  const http = boundedServer<Server>(isLocalOnly ? localOnly(server.listener) : server.listener, bounds);
   http.once('listening', () => onListening?.(http.address() as AddressInfo));
   await bound(http, host, port);
   const { port: taken } = http.address() as AddressInfo;

@@ -1,5 +1,5 @@
 /// <reference types="node" />
-import { createServer, IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { OptionCheck } from '../kernel/check-options.ts';
 import type { Effects } from '../kernel/effects.ts';
@@ -23,6 +23,12 @@ export interface ServerBounds {
   readonly effects?: Effects | undefined;
 }
 
+/** What is used of a `Server` of Node's `http`. Written down here so that the types of this package need none of Node. */
+export interface BoundedServer {
+  listen(port: number, host?: string, listening?: () => void): unknown;
+  close(closed?: (error?: Error) => void): unknown;
+}
+
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 const MAX_CONNECTIONS = 1_000;
@@ -35,12 +41,17 @@ const KEEP_ALIVE_MS = 5_000;
 
 /**
  * A server of Node's `http` whose memory strangers cannot fill: one response of a connection is made at a time, whoever does not read or
- * send is closed, and no peer has all connections. Serve `operatorServer(…).listener` or `qstashApi(…).listener` with it.
+ * send is closed, and no peer has all connections. Serve `operatorServer(…).listener` or `qstashApi(…).listener` with it. It is a `Server` of
+ * `node:http`: write `boundedServer<Server>(…)` to use all of it.
  */
-export function boundedServer(listener: Listener, bounds: ServerBounds = {}): Server {
+// oxlint-disable-next-line no-unnecessary-type-parameters -- only the caller can name Node's type
+export function boundedServer<Server extends BoundedServer = BoundedServer>(
+  listener: (request: never, response: never) => unknown,
+  bounds: ServerBounds = {},
+): Server {
   checkBounds(bounds);
   const { headersMs = HEADERS_MS, requestMs = REQUEST_MS, stallMs = STALL_MS, effects = systemEffects } = bounds;
-  const connections = new Connections(listener, bounds);
+  const connections = new Connections(listener as Listener, bounds);
   const server = createServer(
     {
       headersTimeout: headersMs,
@@ -67,7 +78,7 @@ export function boundedServer(listener: Listener, bounds: ServerBounds = {}): Se
   };
   server.on('listening', begin);
   server.on('close', () => effects.clearTimer(timer));
-  return server;
+  return server as unknown as Server;
 }
 
 /**

@@ -1,4 +1,4 @@
-export { boundedServer, type ServerBounds } from './bounded-server.ts';
+export { type BoundedServer, boundedServer, type ServerBounds } from './bounded-server.ts';
 export type { EndedSessions } from '../operator/ended-sessions.ts';
 export type { ChangedPart, ChangeNote } from './event-hub.ts';
 export type { NodeRequest } from './node-listener.ts';

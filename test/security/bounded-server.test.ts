@@ -1,14 +1,15 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { boundedServer, type ServerBounds } from '../../src/server/index.ts';
 import { hostileClient } from './hostile-clients.ts';
 
-type Listener = Parameters<typeof boundedServer>[0];
+type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /** A server with these bounds; gives its port. */
 async function serve(listener: Listener, bounds: ServerBounds = {}): Promise<number> {
-  const server = boundedServer(listener, bounds);
+  const server = boundedServer<Server>(listener, bounds);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.closeAllConnections();

@@ -1,3 +1,4 @@
+import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
@@ -18,7 +19,7 @@ async function serving(postgres: TestServer) {
   const { operator, asked } = scriptedOperator();
   const server = operatorServer({ operator, tokens: TOKENS, consoleFiles: false });
   const { listener } = mounted(server, qstashApi({ deliveries }));
-  const http = boundedServer(listener, { requestMs: 2_000, headersMs: 2_000 });
+  const http = boundedServer<Server>(listener, { requestMs: 2_000, headersMs: 2_000 });
   // Whoever is not understood, or has nothing more to say, is not waited for.
   http.keepAliveTimeout = 500;
   await new Promise<void>((done) => http.listen(0, '127.0.0.1', done));

@@ -1,4 +1,4 @@
-import type { ClientSession, Db } from 'mongodb';
+import type { Db } from 'mongodb';
 import { OptionCheck } from '../../kernel/check-options.ts';
 import type { OnMongodb } from '../../operator/operator-store.ts';
 import type { Operator } from '../../operator/operator.ts';
@@ -42,7 +42,7 @@ const ANSWER_TIMEOUT_MS = 60_000;
  * The operator's functions on MongoDB: over the outboxes and inboxes of all services of a database. A change and its line in the audit
  * (`holdfast_audit`) are one transaction. What needs PostgreSQL is refused with `NOT_ON_MONGODB`, and nothing is read or changed.
  */
-export function mongoOperator<Session = ClientSession>(options: MongoOperatorOptions<Session>): Operator & OnMongodb {
+export function mongoOperator<Session>(options: MongoOperatorOptions<Session>): Operator & OnMongodb {
   const { outbox, inbox, idempotency, answerTimeoutMs, version } = checked(options);
   const names = {
     outbox: outbox ?? 'outbox_events',
