@@ -3,15 +3,15 @@
 #   docker build -t holdfast .
 #   docker run -p 4747:4747 -e DATABASE_URL -e HOLDFAST_TOKENS=admin:ann=<secret> --read-only holdfast
 #   docker run -e DATABASE_URL holdfast migrate
-FROM node:24-bookworm-slim AS package
+FROM node:24.21.0-bookworm-slim AS package
 WORKDIR /build
 COPY . .
 RUN npm run build && mkdir /package && npm pack --ignore-scripts --pack-destination /package
 
-FROM node:24-bookworm-slim
+FROM node:24.21.0-bookworm-slim
 WORKDIR /app
 COPY --from=package /package/ /package/
-RUN npm install --prefix . --omit=dev --no-audit --no-fund --loglevel=error /package/holdfast-0.0.0.tgz pg@8
+RUN npm install --prefix . --omit=dev --no-audit --no-fund --loglevel=error /package/holdfast-0.0.0.tgz pg@8.23.1
 ENV NODE_ENV=production
 USER node
 EXPOSE 4747
