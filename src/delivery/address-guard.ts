@@ -148,7 +148,7 @@ export class AddressGuard {
 
   #checkName(host: string): AddressVerdict {
     if (!isResolvable(host))
-      return refused(`${shown(host)} is longer than a name can be; write one of at most 253 characters`);
+      return refused(`${shown(host)} is no name of a host; write one of at most 253 characters, without empty parts`);
     if (isOwnName(host) && !this.#isAllowed('127.0.0.1') && !this.#isAllowed('::1'))
       return refused(`${shown(host)} is the server itself; ${NEXT}`);
     return { kind: 'allowed' };
@@ -186,10 +186,10 @@ function isOwnName(host: string): boolean {
   return /(?:^|\.)localhost\.?$/i.test(host);
 }
 
-/** DNS has no name longer than this (RFC 1035): a stored one could only fail, and is in keys and logs until then. */
+/** DNS has no longer name, and none with empty parts (RFC 1035): a stored one could only fail, and is in keys and logs until then. */
 function isResolvable(host: string): boolean {
   const name = host.replace(/\.$/, '');
-  return name.length <= 253 && name.split('.').every((label) => label.length <= 63);
+  return name.length <= 253 && name.split('.').every((label) => label !== '' && label.length <= 63);
 }
 
 function ownRefused(host: string, port: number): Refused {

@@ -1,5 +1,6 @@
 import type { InboundMessage, OutboundMessage } from '../transport/broker.ts';
 import { DEAD_CYCLE, DEAD_SERVICE, DEAD_SOURCE } from '../transport/cloud-event.ts';
+import { putField } from '../transport/put-field.ts';
 import type { JetStreamMessage } from './nats-library.ts';
 
 const ATTRIBUTE = 'ce-';
@@ -54,11 +55,11 @@ export function inboundOf({ subject, data, headers, info, timestampNanos }: JetS
   let id: string | undefined;
   for (const [written, values] of headers ?? []) {
     const [name, value] = [written.toLowerCase(), values.at(-1) ?? ''];
-    if (name.startsWith(ATTRIBUTE)) attributes[name.slice(ATTRIBUTE.length)] = decoded(value);
+    if (name.startsWith(ATTRIBUTE)) putField(attributes, name.slice(ATTRIBUTE.length), decoded(value));
     else if (name === CONTENT_TYPE) attributes[CONTENT_ATTRIBUTE] ??= value;
     else if (name === MESSAGE_ID) id = value;
-    else if (written.startsWith(ESCAPE)) others[decoded(written.slice(ESCAPE.length))] = decoded(value);
-    else if (!name.startsWith(OF_NATS)) others[written] = value;
+    else if (written.startsWith(ESCAPE)) putField(others, decoded(written.slice(ESCAPE.length)), decoded(value));
+    else if (!name.startsWith(OF_NATS)) putField(others, written, value);
   }
   if (attributes['specversion'] === undefined) {
     const own = `${info.stream}.`;

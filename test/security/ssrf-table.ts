@@ -149,11 +149,15 @@ export const REFUSED_AT_PUBLISH: Readonly<Record<string, readonly string[]>> = {
     'http://example.com:80:PORT/',
     'http://exa mple.com/',
   ],
-  'is longer than a name can be': [
+  'is no name of a host': [
     `http://${'a'.repeat(64)}.example.com:PORT/`,
     `http://${'a.'.repeat(5_000)}com:PORT/`,
     `http://${'a'.repeat(70_000)}.127.0.0.1.nip.test:PORT/`,
     `http://${'a.'.repeat(127)}b:PORT/`,
+    'http://../',
+    'http://a..b/',
+    'http://.example.com/',
+    'http://localhost..:PORT/',
   ],
   'is not one that deliveries go to': [
     'http://example.com:0/',
