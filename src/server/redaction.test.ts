@@ -57,6 +57,12 @@ describe('an edit of what was shown with places hidden', () => {
   });
 });
 
+test('a rule and a path of many lists are compared in time that grows with their length [X.9]', () => {
+  const rules = new RedactionRules([`items${'.0'.repeat(100)}.iban`]);
+  expect(rules.covers(['items', ...Array.from({ length: 100 }, () => '1'), 'name'])).toBe(false);
+  expect(rules.covers(['items', ...Array.from({ length: 100 }, () => '1'), 'iban'])).toBe(true);
+});
+
 describe('a place in headers', () => {
   test('is hidden in a payload that has such a field, too, and all of them where none is named [X.9]', () => {
     const some = new RedactionRules(['headers.authorization']);

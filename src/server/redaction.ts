@@ -117,15 +117,25 @@ function asRedaction(given: readonly string[] | Redaction | undefined): Redactio
 
 const isIndex = (part: string | undefined): boolean => part !== undefined && /^\d+$/.test(part);
 
-/** True where a rule and a path may mean the same place, or one a place within the other. Lists may be left out of both. */
+/**
+ * True where a rule and a path may mean the same place, or one a place within the other. Lists may be left out of both. Each part of the rule
+ * meets each part of the path once at most: tried one by one, the ways to leave lists out are as many as there are subsets of them.
+ */
 function overlaps(rule: readonly string[], path: readonly string[]): boolean {
-  const [part, ...rest] = rule;
-  const [name, ...below] = path;
-  if (part === undefined || name === undefined) return true;
-  const isSame = part === '*' || part === name || (part === HEADERS && holdsHeaders(name));
-  if (isSame && overlaps(rest, below)) return true;
-  if (isIndex(name) && overlaps(rule, below)) return true;
-  return (part === '*' || isIndex(part)) && overlaps(rest, path);
+  let starts = new Set([0]);
+  for (const part of rule) {
+    const next = new Set<number>();
+    // It grows while it is gone through: behind an index stands what the index may be left out of.
+    for (const at of starts) {
+      const name = path[at];
+      if (name === undefined) return true;
+      if (part === '*' || part === name || (part === HEADERS && holdsHeaders(name))) next.add(at + 1);
+      if (isIndex(name)) starts.add(at + 1);
+      if (part === '*' || isIndex(part)) next.add(at);
+    }
+    starts = next;
+  }
+  return starts.size > 0;
 }
 
 /** The value with what is at the path replaced; lists are gone through as if they were not there, so `items.iban` hides each. */
