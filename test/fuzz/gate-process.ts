@@ -16,7 +16,8 @@ export interface GateLine {
   readonly growth: { readonly word: string; readonly growth: number };
 }
 
-const [runs = '0', words = '0'] = process.argv.slice(2);
+// At least so many runs, and for so long, of each target of one part of all.
+const [runs = '0', words = '0', forMs = '0', part = '0', parts = '1'] = process.argv.slice(2);
 const planted: FuzzTarget = { name: 'planted', seeds: ['abc'], words: ['ab'], check: plantedParser };
 // The same texts, and nobody who tells what they reach.
 const blind = { take: () => Promise.resolve({ covered: new Map<string, Uint8Array>(), steps: 0 }) };
@@ -25,8 +26,9 @@ function tell(line: GateLine): void {
   console.log(JSON.stringify(line));
 }
 
-async function judge(target: FuzzTarget, coverage: BlockCoverage, mostRuns: number): Promise<GateLine> {
-  const limits = { seed: 2026, isOver: (done: number) => done >= mostRuns };
+async function judge(target: FuzzTarget, coverage: BlockCoverage, leastRuns: number, leastMs = 0): Promise<GateLine> {
+  const endMs = performance.now() + leastMs;
+  const limits = { seed: 2026, isOver: (done: number) => done >= leastRuns && performance.now() >= endMs };
   const { failure, ...report } = await fuzz(target, readCorpus(target.name), coverage, limits);
   const [growth = { word: '', growth: 0 }] = failure
     ? []
@@ -37,8 +39,10 @@ async function judge(target: FuzzTarget, coverage: BlockCoverage, mostRuns: numb
 
 const coverage = new BlockCoverage();
 await coverage.start();
-for (const target of TARGETS) tell(await judge(target, coverage, Number(runs)));
+for (const [i, target] of TARGETS.entries())
+  if (i % Number(parts) === Number(part)) tell(await judge(target, coverage, Number(runs), Number(forMs)));
 await coverage.stop();
+if (part !== '0') process.exit();
 const ofPlanted = new BlockCoverage(/planted-parser/);
 await ofPlanted.start();
 const found = await judge(planted, ofPlanted, 60_000);

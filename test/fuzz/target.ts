@@ -40,3 +40,13 @@ export function jsonOf(text: string): unknown {
     return undefined;
   }
 }
+
+/** Headers from the lines before the first empty one; nothing where no server would let them through. */
+export function headersOf(text: string): Headers | undefined {
+  const [head = ''] = text.split('\n\n', 1);
+  try {
+    return new Headers(linesOf(head));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,4 +1,5 @@
 import type { FuzzTarget } from '../target.ts';
+import { DOOR_TARGETS } from './door-targets.ts';
 import { NAME_TARGETS } from './name-targets.ts';
 import { QSTASH_TARGETS } from './qstash-targets.ts';
 import { TEXT_TARGETS } from './text-targets.ts';
@@ -12,4 +13,5 @@ export const TARGETS: readonly FuzzTarget[] = [
   ...QSTASH_TARGETS,
   ...WIRE_TARGETS,
   ...TEXT_TARGETS,
+  ...DOOR_TARGETS,
 ];

@@ -12,7 +12,7 @@ import { parseEventLines, serializeEventLine } from '../../../src/stream/event-l
 import { sseEvents } from '../../../src/stream/sse-events.ts';
 import { qstash } from '../../../src/webhooks/qstash-scheme.ts';
 import { standardWebhooks } from '../../../src/webhooks/standard-scheme.ts';
-import { type FuzzTarget, jsonOf, linesOf, wrong } from '../target.ts';
+import { type FuzzTarget, headersOf, jsonOf, wrong } from '../target.ts';
 
 const NOW = Date.UTC(2026, 10, 16, 10);
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
@@ -53,16 +53,6 @@ async function sameInPieces(
   for (const lengths of [[1], [3, 1, 7]])
     if (!isDeepStrictEqual(await collected(read(pieces(bytes, lengths))), whole)) wrong('cut elsewhere it is another');
   return whole;
-}
-
-function headersOf(text: string): Headers | undefined {
-  const [head = ''] = text.split('\n\n', 1);
-  try {
-    return new Headers(linesOf(head));
-  } catch {
-    // What no server lets through.
-    return undefined;
-  }
 }
 
 /** Signatures, streams, and texts that are hidden, compared or grouped. */

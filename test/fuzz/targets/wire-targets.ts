@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isHoldfastError } from '../../../src/kernel/error.ts';
 import { fromRecord, toRecord } from '../../../src/kafka/kafka-record.ts';
+import type { JetStreamMessage } from '../../../src/nats/nats-library.ts';
+import { headersOf, inboundOf as fromNats } from '../../../src/nats/nats-message.ts';
 import { inboundOf } from '../../../src/rabbitmq/amqp-message.ts';
 import { fromFields, toFields } from '../../../src/redis/stream-entry.ts';
 import type { InboundMessage } from '../../../src/transport/broker.ts';
@@ -48,6 +50,26 @@ function shown({ incarnation: _place, ...message }: InboundMessage): unknown {
 
 function sameTwice(first: InboundMessage, second: InboundMessage): void {
   if (!isDeepStrictEqual(shown(first), shown(second))) wrong('written and read again it is another');
+}
+
+const nothing = (): undefined => undefined;
+
+/** A message as the client hands it over. */
+function natsMessage(headers: readonly (readonly [name: string, value: string])[], data: Uint8Array): JetStreamMessage {
+  return {
+    subject: 'orders.order.placed',
+    data,
+    headers: Object.assign(
+      headers.map(([name, value]) => [name, [value]] as const),
+      { append: nothing },
+    ),
+    timestampNanos: 1n,
+    info: { stream: 'orders', streamSequence: 1, deliverySequence: 1 },
+    ack: nothing,
+    ackAck: async () => true,
+    nak: nothing,
+    working: nothing,
+  };
 }
 
 /** Messages of brokers. */
@@ -138,6 +160,27 @@ export const WIRE_TARGETS: readonly FuzzTarget[] = [
         wrong('a value is no text');
       const isGiven = typeof headers === 'object' && headers !== null && Object.hasOwn(headers, '__proto__');
       if (isGiven && !Object.hasOwn(read.headers, '__proto__')) wrong('a header is lost');
+      readFurther(read);
+    },
+  },
+  {
+    name: 'nats-message',
+    seeds: [
+      EVENT.replaceAll('ce_', 'ce-'),
+      'Nats-Msg-Id: 1\ndata: {}\nContent-Type: application/json\nh_a%20b: c%0A',
+      'ce-specversion: 1.0\nce-partitionkey: gr%C3%B6\n__proto__: x',
+    ],
+    words: [...WORDS, 'ce-', 'Nats-Msg-Id: ', 'Nats-', 'h_', '%0A', '%', '__proto__'],
+    check: (text) => {
+      // What is no UTF-8 never arrives as such.
+      const lines = linesOf(text.toWellFormed());
+      const data = Buffer.from(lines.find(([name]) => name === 'data')?.[1] ?? '');
+      const read = fromNats(natsMessage(lines, data));
+      const names = new Set(lines.map(([name]) => name));
+      if (names.has('__proto__') && !Object.hasOwn(read.headers, '__proto__')) wrong('a header is lost');
+      const { attributes, headers, key } = read;
+      const written = headersOf({ type: '', isDead: false, attributes, headers, key, body: data });
+      sameTwice(read, fromNats(natsMessage(written, data)));
       readFurther(read);
     },
   },
