@@ -58,9 +58,9 @@ describe('an edit of what was shown with places hidden', () => {
 });
 
 test('a rule and a path of many lists are compared in time that grows with their length [X.9]', () => {
-  const rules = new RedactionRules([`items${'.0'.repeat(100)}.iban`]);
-  expect(rules.covers(['items', ...Array.from({ length: 100 }, () => '1'), 'name'])).toBe(false);
-  expect(rules.covers(['items', ...Array.from({ length: 100 }, () => '1'), 'iban'])).toBe(true);
+  const long = new RedactionRules([`items${'.0'.repeat(100)}.iban`]);
+  expect(long.covers(['items', ...Array.from({ length: 100 }, () => '1'), 'name'])).toBe(false);
+  expect(long.covers(['items', ...Array.from({ length: 100 }, () => '1'), 'iban'])).toBe(true);
 });
 
 describe('a place in headers', () => {
