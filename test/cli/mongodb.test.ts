@@ -1,4 +1,7 @@
-import { describe, expect } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished } from 'vitest';
 import { needs, type TestServer } from '../support/needs.ts';
 import { operatedShop, ownDatabase } from '../mongodb/operated-shop.ts';
 import { runHere } from './run-here.ts';
@@ -41,6 +44,22 @@ describe('the command line over a MongoDB', () => {
     const again = await run('dlq:replay', '--id', id);
     expect(again).toMatchObject({ code: 1, out: '' });
     expect(again.err).toContain('has not failed, it is delivered');
+  });
+
+  test('changes the payload of a dead letter, and keeps the old one [S1.8]', async ({ mongodb }) => {
+    const { run, letters, done, ids } = await failedShop(mongodb);
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-edit-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const file = join(folder, 'fixed.json');
+    writeFileSync(file, JSON.stringify({ orderId: 'well', total: 5 }));
+    const id = letters.find(({ messageId }) => messageId === ids[0])?.id ?? '';
+    const edited = await run('dlq:edit', '--id', id, '--payload-file', file, '--reason', 'wrong customer');
+    expect(edited).toEqual({ code: 0, out: 'The payload is at version 1; 1 delivery will run again.\n', err: '' });
+    await expect.poll(() => done.includes('well:5')).toBe(true);
+    const shown = JSON.parse((await run('dlq:show', id, '--json')).out) as unknown;
+    expect(shown).toMatchObject({ payload: null, edits: [{ version: 0, payload: { orderId: 'bad1', total: 5 } }] });
+    const late = await run('dlq:edit', '--id', id, '--payload-file', file);
+    expect(late.err).toContain('stock/inbox succeeded with the payload as it was');
   });
 
   test('replays a batch of events, and says how much there is to do by handler [S1.8]', async ({ mongodb }) => {

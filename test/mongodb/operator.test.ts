@@ -238,6 +238,70 @@ describe('the numbers of an operator on MongoDB', () => {
     expect((await operator.system()).findings.map(({ level }) => level)).toEqual(['ok', 'warning', 'warning']);
   });
 
+  test('edit the payload of a failed message in place: the old one is kept, and what failed runs again with the new [S0.6]', async ({
+    mongodb,
+  }) => {
+    const { send, start, dead, operator, done } = operatedShop(mongodb);
+    await send(['bad1', 1], ['bad1', 2]);
+    await start();
+    const [letter] = await dead(1);
+    const id = letter?.id ?? '';
+    expect(await operator.edit(id, { orderId: 'good', total: 3 }, BY, { version: 7 })).toEqual({
+      kind: 'changed',
+      version: 0,
+    });
+    const outcomes = await Promise.all([
+      operator.edit(id, { orderId: 'good', total: 3 }, BY, { version: 0 }),
+      operator.edit(id, { orderId: 'good', total: 4 }, BY, { version: 0 }),
+    ]);
+    expect(outcomes.filter(({ kind }) => kind === 'edited')).toEqual([{ kind: 'edited', version: 1, count: 1 }]);
+    await expect.poll(() => done.length).toBe(1);
+    expect(done[0]).toMatch(/^good:[34]$/);
+    await expect
+      .poll(() => operator.show(id))
+      .toMatchObject({
+        kind: 'found',
+        message: {
+          version: 1,
+          edits: [{ version: 0, payload: { orderId: 'bad1', total: 1 }, actor: 'ann', reason: 'stock is there again' }],
+          audit: [{ verb: 'edit', actor: 'ann', details: { version: 1 } }],
+          deliveries: [
+            { service: 'shop', status: 'delivered', version: 0 },
+            { service: 'stock', status: 'delivered', version: 1, failureHistory: [{ attempts: 1, replayedBy: 'ann' }] },
+          ],
+        },
+      });
+    expect(await operator.edit(id, { orderId: 'late', total: 1 }, BY)).toEqual({
+      kind: 'already-delivered',
+      handlers: ['stock/inbox'],
+    });
+    await expect(operator.edit(id, undefined, BY)).rejects.toMatchObject({ code: 'PAYLOAD_INVALID' });
+    expect(await operator.edit('0199f2d6-7c1e-7b33-a4a8-2f1f0c9d5b11', {}, BY)).toEqual({ kind: 'not-found' });
+  });
+
+  test('give every inbox that has not ended the edited payload, and refuse an edit of what has not failed', async ({
+    mongodb,
+  }) => {
+    const { db, send, start, dead, operator, done } = operatedShop(mongodb);
+    const [id = ''] = await send(['bad1', 1]);
+    const stage = await start();
+    await dead(1);
+    await stage.stop();
+    // Another service of the same database has the message too, and has not begun with it.
+    const inbox = db.collection<{ _id: string; service: string; state: string }>('inbox_messages');
+    const [row] = await inbox.find({ service: 'stock' }).toArray();
+    await inbox.insertOne({ ...row, _id: `billing ${id}`, service: 'billing', state: 'open' });
+    expect(await operator.edit(id, { orderId: 'good', total: 2 }, BY)).toMatchObject({ kind: 'edited', count: 1 });
+    const rows = await inbox.find({}).toArray();
+    expect(rows).toEqual(
+      rows.map(() =>
+        expect.objectContaining({ payload: { orderId: 'good', total: 2 }, version: 1, replays: 1, state: 'open' }),
+      ),
+    );
+    expect(await operator.edit(id, { orderId: 'good', total: 3 }, BY)).toMatchObject({ kind: 'not-failed' });
+    expect(done).toEqual([]);
+  });
+
   test('refuse what needs PostgreSQL with one code and the next step, and change nothing', async ({ mongodb }) => {
     const operator = mongoOperator({ db: ownDatabase(mongodb).db });
     const id = '0199f2d6-7c1e-7b33-a4a8-2f1f0c9d5b11';
@@ -245,7 +309,7 @@ describe('the numbers of an operator on MongoDB', () => {
       operator.trace(id),
       operator.breakers(),
       operator.pauseAll(BY),
-      operator.edit(id, {}, BY),
+      operator.edit(id, {}, BY, { generation: 2 }),
       operator.bulks(),
       operator.commands(),
       operator.replay(id, BY, { generation: 2 }),

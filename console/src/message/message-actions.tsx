@@ -30,6 +30,8 @@ export function MessageActions({ message }: { readonly message: MessageDetail })
   const failed = deliveries.filter(({ status }) => status === 'failed').length;
   const open = deliveries.filter(({ status }) => status === 'ready' || status === 'waiting').length;
   const hasDone = deliveries.some(({ status }) => status === 'delivered');
+  // On MongoDB each inbox has a payload of its own: what an outbox has published stays as it was, whatever becomes of that.
+  const isUsed = deliveries.some((one) => one.status === 'delivered' && !(isMongodb && one.handler?.startsWith('to-')));
   const names = deliveries.flatMap(({ service, handler }) => (handler === undefined ? [] : [`${service}/${handler}`]));
   return (
     <div className="action-row">
@@ -43,7 +45,7 @@ export function MessageActions({ message }: { readonly message: MessageDetail })
           Replay chosen …
         </button>
       ) : null}
-      {canAdminister && failed > 0 && !hasDone && !isMongodb ? (
+      {canAdminister && failed > 0 && !isUsed ? (
         <button type="button" onClick={() => setEditing(true)}>
           <Icon name="edit" /> Edit and replay
         </button>

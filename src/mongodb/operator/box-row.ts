@@ -2,6 +2,7 @@ import type { Collection } from 'mongodb';
 import type { FailureCycle } from '../../operator/failure-cycle.ts';
 import type { BoxName } from '../registered-handlers.ts';
 import type { RowState, StoredRow } from '../row.ts';
+import type { StoredJson } from '../stored-json.ts';
 import type { KnownHandler } from './operator-parts.ts';
 
 /** A row of either collection, as operators see it. */
@@ -13,6 +14,19 @@ export interface BoxRow extends StoredRow {
   readonly sourceId?: string;
   /** Cycles of attempts that ended in failure, as far as operators have replayed or discarded them. */
   readonly failures?: readonly FailureCycle[];
+  /** How often operators have edited its payload; absent: never. */
+  readonly version?: number;
+  /** Its earlier payloads, the oldest first. */
+  readonly versions?: readonly EarlierPayload[];
+}
+
+/** A payload that an operator has replaced. */
+interface EarlierPayload {
+  readonly version: number;
+  readonly payload: StoredJson;
+  readonly editedAt: Date;
+  readonly actor: string;
+  readonly reason: string | null;
 }
 
 /** One of the two collections. */
@@ -46,6 +60,11 @@ export function rowIdOf(box: BoxName, service: string, messageId: string): strin
 /** The id of the delivery: a dead letter's, once it failed. */
 export function deliveryIdOf(found: FoundRow): string {
   return `${messageIdOf(found)}:${found.handler.number}`;
+}
+
+/** How often the payload of a message was edited. */
+export function versionOf(rows: readonly Pick<FoundRow, 'row'>[]): number {
+  return Math.max(0, ...rows.map(({ row }) => row.version ?? 0));
 }
 
 /** As handlers are named where two services may have one of a name. */

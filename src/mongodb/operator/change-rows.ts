@@ -8,6 +8,8 @@ import type { OperatorParts } from './operator-parts.ts';
 
 /** Changes rows with what is written about it in the audit. */
 export interface RowChanges {
+  /** Throws where there are no transactions, and makes what the audit needs. Called by the changes themselves. */
+  readonly prepared: () => Promise<unknown>;
   /** Lets those of these that are dead be tried again, at their places in line. How many they were. */
   replay(rows: readonly FoundRow[], change: AuditedChange): Promise<number>;
   /** Gives up those of these that are in one of the states. How many they were. */
@@ -17,7 +19,8 @@ export interface RowChanges {
 /** So many cycles of a message are kept. */
 const MOST_CYCLES = 20;
 
-const AGAIN = { state: 'open', attempts: 0, retry: null, dueAt: null, reason: null, deadAt: null };
+/** What of a row is as if it had never been tried. */
+export const AGAIN = { state: 'open', attempts: 0, retry: null, dueAt: null, reason: null, deadAt: null };
 
 /** The changes of an operator: each one transaction, with its audit. What another has changed first is left alone. */
 export function rowChanges(parts: OperatorParts): RowChanges {
@@ -27,6 +30,7 @@ export function rowChanges(parts: OperatorParts): RowChanges {
     await prepareAudit(parts);
   });
   return {
+    prepared,
     async replay(rows, change) {
       await prepared();
       const pipeline = (found: FoundRow): Document[] => [
@@ -60,7 +64,7 @@ const ERROR = Object.fromEntries(
 );
 
 /** The cycles of a row with the one that has failed now. */
-function cyclesWith({ handler }: FoundRow, replayedBy: string | null): Document {
+export function cyclesWith({ handler }: FoundRow, replayedBy: string | null): Document {
   const cycle = {
     cycle: '$replays',
     service: { $literal: handler.service },

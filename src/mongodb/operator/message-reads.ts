@@ -7,7 +7,7 @@ import { type DeliveryFacts, type DeliveryReason, describeReason, explain } from
 import { consumer } from '../../retry/policies.ts';
 import { jsonText } from '../stored-json.ts';
 import { listAudit } from './audit-log.ts';
-import { type BoxRow, deliveryIdOf, type FoundRow, messageIdOf, OPEN_STATES } from './box-row.ts';
+import { type BoxRow, deliveryIdOf, type FoundRow, messageIdOf, OPEN_STATES, versionOf } from './box-row.ts';
 import { ownersOf } from './live-owners.ts';
 import { allRowsOf } from './message-list.ts';
 import { knownHandlers, type OperatorParts, serverTime } from './operator-parts.ts';
@@ -83,9 +83,10 @@ async function detailOf(parts: OperatorParts, rows: readonly FoundRow[]): Promis
   const [first] = rows;
   const { row } = rows.find(({ box, row: one }) => box.name === 'outbox' || one.state !== 'done') ?? first ?? {};
   if (!row) throw new TypeError('a message without a row');
+  const version = versionOf(rows);
   return {
     ...summary,
-    payload: JSON.parse(jsonText(row.payload)),
+    payload: payloadOf(rows, version),
     headers: Object.fromEntries(row.headers),
     aggregateType: row.aggType ?? undefined,
     aggregateId: row.aggId ?? undefined,
@@ -93,11 +94,32 @@ async function detailOf(parts: OperatorParts, rows: readonly FoundRow[]): Promis
     causationId: row.causationId ?? undefined,
     traceparent: row.traceparent ?? undefined,
     tracestate: row.tracestate || undefined,
-    version: 0,
+    version,
     deliveries: rows.map((found) => deliveryRecord(found, audit)),
-    edits: [],
+    edits: editsOf(rows),
     audit,
   };
+}
+
+/** The payload of this version; `null` once no row has it. */
+function payloadOf(rows: readonly FoundRow[], version: number): unknown {
+  const edited = rows.filter(({ row }) => (row.version ?? 0) === version);
+  const found = edited.find(({ box, row }) => box.name === 'outbox' || OPEN_STATES.includes(row.state)) ?? edited[0];
+  return found && JSON.parse(jsonText(found.row.payload));
+}
+
+/** The payloads a message had, the oldest first: each once, however many of its rows have it. */
+function editsOf(rows: readonly FoundRow[]): MessageDetail['edits'] {
+  const edits = new Map(rows.flatMap(({ row }) => row.versions ?? []).map((one) => [one.version, one]));
+  return [...edits.values()]
+    .toSorted((a, b) => a.version - b.version)
+    .map(({ version, payload, editedAt, actor, reason }) => ({
+      version,
+      editedAt,
+      actor,
+      payload: JSON.parse(jsonText(payload)) as unknown,
+      reason: reason ?? undefined,
+    }));
 }
 
 /** Who discarded it, and why; absent where that was done in code. */
@@ -122,7 +144,7 @@ function deliveryRecord(found: FoundRow, audit: readonly AuditRecord[]): Deliver
     attempts: row.attempts,
     cycle: row.replays,
     rerun: 0,
-    version: 0,
+    version: row.version ?? 0,
     generation: row.generation ?? undefined,
     error: row.error ?? undefined,
     dueAt: row.dueAt ?? undefined,

@@ -1,31 +1,25 @@
 import { OptionCheck } from '../../kernel/check-options.ts';
 import { checkChange, checkFilter } from '../../operator/check-request.ts';
 import { type DeliveryId, isBadId, parseDeliveryId } from '../../operator/delivery-id.ts';
-import type {
-  BadId,
-  HandlerRefusal,
-  NotFailed,
-  NotFound,
-  Replayed,
-  SkippedHandlers,
-} from '../../operator/operator-outcomes.ts';
+import type { BadId, HandlerRefusal, NotFound, Replayed, SkippedHandlers } from '../../operator/operator-outcomes.ts';
 import type { By, Operator } from '../../operator/operator.ts';
 import type { AuditVerb } from '../../operator/operator-records.ts';
 import type { RowState } from '../row.ts';
 import type { AuditedChange } from './audit-log.ts';
 import { type FoundRow, fullName, messageIdOf } from './box-row.ts';
 import { rowChanges } from './change-rows.ts';
+import { messageEdit } from './edit-message.ts';
 import { deadRows } from './dead-letter-list.ts';
 import { allRowsOf } from './message-list.ts';
+import { notFailed } from './not-failed.ts';
 import { notOnMongodb } from './not-on-mongodb.ts';
 import { knownHandlers, type OperatorParts, resolveHandlers } from './operator-parts.ts';
-import { statusOf } from './shown-rows.ts';
 
 const MOST_REPLAYS = 10_000;
 /** Of a key's dead ones at once. */
 const MOST_OF_KEY = 10_000;
 
-type Verbs = Pick<Operator, 'replay' | 'replayWhere' | 'replayKey' | 'discard' | 'discardKey' | 'skipKey'>;
+type Verbs = Pick<Operator, 'edit' | 'replay' | 'replayWhere' | 'replayKey' | 'discard' | 'discardKey' | 'skipKey'>;
 
 /** The verbs that change messages. */
 export function messageVerbs(parts: OperatorParts): Verbs {
@@ -33,6 +27,7 @@ export function messageVerbs(parts: OperatorParts): Verbs {
   const ofKey = (handler: string, key: string, limit: number): Promise<readonly FoundRow[] | HandlerRefusal> =>
     deadOfKey(parts, handler, key, limit);
   return {
+    edit: messageEdit(parts, changes.prepared),
     async replay(id, by, options = {}) {
       checkReplay('replay', by, options.generation);
       const { handlers, rerun = false, skip = false } = options;
@@ -117,13 +112,6 @@ async function rowsOfMessage(
 
 function numbersOf({ handler }: DeliveryId): readonly number[] | undefined {
   return handler === undefined ? undefined : [handler];
-}
-
-const FURTHEST_FIRST: readonly RowState[] = ['open', 'waiting', 'dead', 'done', 'discarded'];
-
-function notFailed(rows: readonly FoundRow[]): NotFailed {
-  const [first] = rows.toSorted((a, b) => FURTHEST_FIRST.indexOf(a.row.state) - FURTHEST_FIRST.indexOf(b.row.state));
-  return { kind: 'not-failed', status: first ? statusOf(first.row) : 'ready' };
 }
 
 /** Nothing in MongoDB runs again that has ended: there is no handler that is declared repeatable. */

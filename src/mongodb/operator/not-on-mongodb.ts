@@ -3,7 +3,6 @@ import type { Operator } from '../../operator/operator.ts';
 
 type RefusedVerb =
   | 'trace'
-  | 'edit'
   | 'cancel'
   | 'pause'
   | 'resume'
@@ -37,7 +36,6 @@ type RefusedVerb =
 /** What is refused, and how it is called where that is said. */
 const REFUSED: Readonly<Record<RefusedVerb, string>> = {
   trace: 'holdfast trace',
-  edit: 'editing a payload',
   cancel: 'cancelling a scheduled message',
   pause: 'pausing a handler',
   resume: 'resuming a handler',
