@@ -1,5 +1,7 @@
-import { describe, expect } from 'vitest';
-import { mongoOperator } from '../../src/mongodb/index.ts';
+import { describe, expect, onTestFinished } from 'vitest';
+import { event } from '../../src/index.ts';
+import { mongoInbox, mongoOperator } from '../../src/mongodb/index.ts';
+import { transportOf } from '../../src/transport/index.ts';
 import { needs } from '../support/needs.ts';
 import { BY, operatedShop, ownDatabase } from './operated-shop.ts';
 
@@ -300,6 +302,33 @@ describe('the numbers of an operator on MongoDB', () => {
     );
     expect(await operator.edit(id, { orderId: 'good', total: 3 }, BY)).toMatchObject({ kind: 'not-failed' });
     expect(done).toEqual([]);
+  });
+
+  test('edit while another inbox runs the old payload: that run is refused its end, and begins again with the new one', async ({
+    mongodb,
+  }) => {
+    const { db, broker, send, start, dead, operator } = operatedShop(mongodb);
+    const seen: number[] = [];
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const billing = mongoInbox({ db, service: 'billing' });
+    const orders = db.collection<{ total: number }>('billed');
+    await db.createCollection('billed');
+    billing.on(event<{ total: number }>('order.placed'), async ({ total }, session) => {
+      seen.push(total);
+      if (total === 1) await held;
+      await orders.insertOne({ total }, { session });
+    });
+    await send(['bad1', 1]);
+    await start();
+    const running = await billing.start({ transport: transportOf(broker), pollMs: 20 });
+    onTestFinished(() => running.stop());
+    const [letter] = await dead(1);
+    await expect.poll(() => seen).toContain(1);
+    expect(await operator.edit(letter?.id ?? '', { orderId: 'good', total: 2 }, BY)).toMatchObject({ kind: 'edited' });
+    release();
+    await expect.poll(() => orders.find({}, { projection: { _id: 0 } }).toArray()).toEqual([{ total: 2 }]);
+    expect(seen).toContain(2);
   });
 
   test('refuse what needs PostgreSQL with one code and the next step, and change nothing', async ({ mongodb }) => {

@@ -9,7 +9,7 @@ const MOST = 1_000;
 export function replayFittingAct(filter: BulkFilter, count?: number): Act {
   return {
     title: `Replay ${count === undefined ? `up to ${counted(MOST, 'dead letter')} that fit` : counted(count, 'dead letter')}?`,
-    text: 'The oldest first. The id and the idempotency key stay, attempts begin anew.',
+    text: 'The oldest first. The id and the idempotency key stay, attempts start from zero.',
     verb: 'Replay',
     path: 'dead-letters/replay',
     body: { filter, limit: MOST },

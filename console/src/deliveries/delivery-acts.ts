@@ -16,7 +16,7 @@ export function cancelDeliveryAct(id: string): Act {
 export function retryDeliveryAct(id: string): Act {
   return {
     title: 'Retry this delivery now?',
-    text: 'In place: the message id stays, so that a receiver that has seen it knows it; attempts begin anew.',
+    text: 'In place: the message id stays, so that a receiver that has seen it knows it; attempts start from zero.',
     verb: 'Retry now',
     path: `messages/${encodeURIComponent(id)}/replay`,
     done: () => 'It is in line again.',

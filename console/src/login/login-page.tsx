@@ -43,8 +43,8 @@ export function LoginPage(): ReactElement {
         </button>
         {error === undefined ? null : <ErrorBox error={error} />}
         <p className="muted">
-          The token is one that the server was started with; without any, open the address that it printed. Whoever runs
-          it can tell you yours.
+          Use a token that the server was started with. If it was started without tokens, open the URL it printed. Ask
+          the administrator for yours.
         </p>
       </form>
     </main>

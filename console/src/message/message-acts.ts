@@ -14,7 +14,7 @@ type Count = { readonly count: number };
 export function replayAct(id: string, failed?: number): Act {
   return {
     title: failed === undefined ? `Replay ${shortId(id)}?` : `Replay ${counted(failed, 'failed handler')}?`,
-    text: 'In place: the id and the idempotency key stay, attempts begin anew. What succeeded does not run again.',
+    text: 'In place: the id and the idempotency key stay, attempts start from zero. What succeeded does not run again.',
     verb: 'Replay',
     path: at(id, 'replay'),
     done: ({ count }: Count) => `${counted(count, 'handler')} run${count === 1 ? 's' : ''} again.`,
