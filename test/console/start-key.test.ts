@@ -19,7 +19,7 @@ test('the printed address with the key of the start opens the console; the plain
   const browser = await launchChromium(chromium.url);
   onTestFinished(() => browser.close());
   const page = await openPage(browser.context, `${url}/`, { expects: /401/ });
-  await page.getByText('open the address that it printed').waitFor();
+  await page.getByText('open the URL it printed').waitFor();
   await page.goto(`${url}/?key=${KEY}`);
   await page.getByRole('link', { name: 'Dead letters' }).first().waitFor();
   expect(page.url()).toBe(`${url}/`);
